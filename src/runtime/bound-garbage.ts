@@ -1,6 +1,6 @@
 /**
- * Bounds the garbage of transfers. Each piece of a file leaves some five times its size behind, in strings and buffers. V8 collects them once
- * its heap has doubled, or once buffers of 64 MiB were made since the last time, whichever comes first, so a process grows by 100 MiB and more.
+ * Bounds the garbage of transfers. V8 collects the buffers of sockets and sources once 64 MiB of them were made, so also a program of Node alone
+ * that pipes a large file grows by that.
  */
 
 /** About as often as V8 would collect buffers alone. */

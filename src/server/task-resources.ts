@@ -62,14 +62,15 @@ export function namedResourceOf(
 
 /**
  * What a `resources/read` is answered with. For a task that does not exist, or is another's, it is refused as the SDK refuses
- * an unknown resource (A-40).
+ * an unknown resource (A-40). `toBlob` gives what stands for bytes that are no text.
  */
 export async function readTaskResource(
   runtime: Runtime,
   resource: TaskResource | ArtifactResource,
   reader: LineReader,
+  toBlob = (data: Buffer): string => data.toString("base64"),
 ): Promise<JsonObject> {
-  if (!("list" in resource)) return readArtifactResource(runtime, resource, reader);
+  if (!("list" in resource)) return readArtifactResource(runtime, resource, reader, toBlob);
   const { uri, list, after } = resource;
   const page = { list, after, limit: mostLines };
   const lines = await ofTask(runtime, resource, reader, (id, requestor) =>
@@ -84,6 +85,7 @@ async function readArtifactResource(
   runtime: Runtime,
   resource: ArtifactResource,
   reader: LineReader,
+  toBlob: (data: Buffer) => string,
 ): Promise<JsonObject> {
   const { uri, task, name, from, bytes } = resource;
   if (name === null) {
@@ -96,17 +98,19 @@ async function readArtifactResource(
     runtime.artifact(id, requestor, { name, from, bytes }),
   );
   if (part === undefined) throw resourceNotFound(uri);
-  return { contents: [contentsOf(uri, part)] };
+  return { contents: [contentsOf(uri, part, toBlob)] };
 }
 
-function contentsOf(uri: string, { artifact, from, data }: ArtifactPart): JsonObject {
+function contentsOf(
+  uri: string,
+  { artifact, from, data }: ArtifactPart,
+  toBlob: (data: Buffer) => string,
+): JsonObject {
   const { mimeType, bytes: size, sha256 } = artifact;
   const meta: ArtifactMeta = { from, size, sha256 };
   const isWhole = data.length === size;
   const content =
-    isWhole && isText(mimeType) && isUtf8(data)
-      ? { text: data.toString("utf8") }
-      : { blob: data.toString("base64") };
+    isWhole && isText(mimeType) && isUtf8(data) ? { text: data.toString("utf8") } : { blob: toBlob(data) };
   return { uri, mimeType, ...content, _meta: { [artifactMeta]: meta } };
 }
 

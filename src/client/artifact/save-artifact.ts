@@ -10,6 +10,7 @@ import { readReply, replyError, Violation, type Reply } from "../reply/reply.ts"
 import { sendWithRetries } from "../reply/retry.ts";
 import type { Trouble } from "../task/failures.ts";
 import { TaskClientError } from "../task-client-error.ts";
+import { arrivingPart, PartBytes } from "./part-bytes.ts";
 
 /** A file that was saved. */
 export interface SavedArtifact {
@@ -83,8 +84,9 @@ async function saveTo(
   try {
     const hash = await hashOf(path);
     let { size: at } = await file.stat();
+    const bytes = new PartBytes(partBytes);
     for (;;) {
-      const { data, mimeType, size, sha256 } = await partFrom(uri, at, reader, signal);
+      const { data, mimeType, size, sha256 } = await partFrom(uri, at, bytes, reader, signal);
       if (at + data.length > size) return undefined;
       await file.appendFile(data);
       hash.update(data);
@@ -107,14 +109,19 @@ async function saveTo(
 async function partFrom(
   uri: string,
   from: number,
+  bytes: PartBytes,
   { clock, readResource, onTrouble }: ArtifactReader,
   signal: AbortSignal,
 ): Promise<Part> {
   const send = async (): Promise<Reply<Part>> => {
-    const reply = await readResource(artifactPartUri(uri, from, partBytes), signal);
+    bytes.clear();
+    const reply = await arrivingPart.run(bytes, () =>
+      readResource(artifactPartUri(uri, from, partBytes), signal),
+    );
     return readReply(
       reply,
-      (result) => partIn(result, from) ?? new Violation("The server sent no part of an artifact"),
+      (result) =>
+        partIn(result, from, bytes.taken) ?? new Violation("The server sent no part of an artifact"),
     );
   };
   const reply = await sendWithRetries(send, clock, signal, { onPause: onTrouble });
@@ -123,13 +130,13 @@ async function partFrom(
   return reply.value;
 }
 
-function partIn({ contents }: ReadResourceResult, from: number): Part | undefined {
+function partIn({ contents }: ReadResourceResult, from: number, taken?: Buffer): Part | undefined {
   const [content] = contents;
   const meta = metaOf(content)[artifactMeta];
   if (content === undefined || !isJsonObject(meta) || meta["from"] !== from) return undefined;
   const { size, sha256 } = meta;
   if (!Number.isSafeInteger(size) || typeof sha256 !== "string") return undefined;
-  const data = "blob" in content ? Buffer.from(content.blob, "base64") : Buffer.from(content.text);
+  const data = taken ?? ("blob" in content ? Buffer.from(content.blob, "base64") : Buffer.from(content.text));
   return { data, mimeType: content.mimeType, size: size as number, sha256 };
 }
 

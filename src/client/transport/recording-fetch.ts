@@ -1,6 +1,7 @@
 import type { FetchLike, RequestId } from "@modelcontextprotocol/client";
 import { isJsonObject } from "../../generation/message.ts";
 import type { TaskClientError } from "../task-client-error.ts";
+import { arrivingPart, type PartBytes } from "../artifact/part-bytes.ts";
 import type { AnswerBounds } from "./answer-bounds.ts";
 import { isEventStream, mediaType, readableEvents } from "./server-sent-events.ts";
 import { readableTexts } from "./wire-messages.ts";
@@ -71,12 +72,13 @@ export function recordingFetch(
     headers.delete(requestIdHeader);
     headers.delete(sessionHeader);
     if (sessionId !== null) headers.set("mcp-session-id", sessionId);
+    const part = arrivingPart.getStore();
     if (requestId === null) {
       const response = await fetchIt(url, sessionId === null ? init : { ...init, headers });
       const answers = init?.method === "POST" ? idOf(init.body) : undefined;
       const byEvent = isStream(response) && (init?.method !== "POST" || answers !== undefined);
       const bounded = bounds.bounded(response, { byEvent, onExceeded: byEvent ? endBy : undefined });
-      return readable(bounded, byEvent, answers);
+      return readable(part === undefined ? bounded : without(part, bounded), byEvent, answers);
     }
     const response = await fetchIt(url, { ...init, headers });
     const streams = isStream(response);
@@ -87,7 +89,7 @@ export function recordingFetch(
       onActivity,
       onExceeded: streams ? onExceeded : undefined,
     });
-    return readable(bounded, streams, requestId);
+    return readable(part === undefined ? bounded : without(part, bounded), streams, requestId);
   };
 }
 
@@ -105,6 +107,14 @@ async function readable(
     content = jsonOf(readableTexts(await response.text(), answers));
   else return response;
   return Object.defineProperty(new Response(content, { status, statusText, headers }), "url", { value: url });
+}
+
+/** The response without the bytes of the part that it answers with. */
+function without(part: PartBytes, response: Response): Response {
+  const { body, status, statusText, headers, url } = response;
+  if (body === null || !response.ok || status === 202) return response;
+  const rest = new Response(part.from(body), { status, statusText, headers });
+  return Object.defineProperty(rest, "url", { value: url });
 }
 
 /** Whether the SDK's transport reads the answer to a request event by event. */

@@ -75,7 +75,7 @@ function linkTo({ wireId }: Run, name: string, { mimeType, bytes }: StoredArtifa
   return { type: "resource_link", uri: artifactUri(wireId, name), name, mimeType, size: bytes };
 }
 
-/** The next piece is filled while the last one is written. */
+/** The next piece is filled while the last ones are written. */
 async function writePieces(
   run: Run,
   key: string,
@@ -88,13 +88,16 @@ async function writePieces(
   const piece = Buffer.allocUnsafe(pieceBytes);
   let filled = 0;
   let bytes = 0;
-  let writing: Promise<void> = Promise.resolve();
+  const writing: Promise<void>[] = [];
+  let begun = 0;
   const write = async (): Promise<void> => {
-    await writing;
+    if (writing.length >= (begun === 1 ? 1 : pieces.atOnce)) await writing.shift();
     boundGarbage(filled);
-    writing = pieces.write(piece.subarray(0, filled));
+    const written = pieces.write(piece.subarray(0, filled));
+    begun++;
     filled = 0;
-    writing.catch(() => undefined); // the next write, or the end, rejects with it
+    written.catch(() => undefined); // a later write, or the end, rejects with it
+    writing.push(written);
   };
   for await (const chunk of chunksOf(typeof source === "function" ? await source() : source)) {
     run.signal.throwIfAborted();
@@ -112,7 +115,7 @@ async function writePieces(
     }
   }
   await write(); // an empty artifact has one piece too, which replaces those of earlier attempts
-  await writing;
+  await Promise.all(writing);
   return { bytes, sha256: hash.digest("hex"), pieceBytes, ...(blob && { blob }) };
 }
 

@@ -29,6 +29,7 @@ import type { PlainCalls } from "../plain/plain-calls.ts";
 import type { PollingTools } from "../plain/polling-tools.ts";
 import type { Rates } from "../rates/rates.ts";
 import type { AuthorIdentity } from "../server-identity.ts";
+import { JsonWithBytes } from "../json-with-bytes.ts";
 import { refusalOf } from "../refusal-events.ts";
 import { readTaskResource, taskResourceOf } from "../task-resources.ts";
 import { missingForCall, missingForMethod } from "./admission.ts";
@@ -79,7 +80,7 @@ export class Dispatcher {
     const { serverInfo } = author;
     try {
       const resource = taskResourceOf(request.method, params);
-      if (resource !== undefined) return signed(await this.#read(resource, request), serverInfo);
+      if (resource !== undefined) return await this.#read(resource, request);
       const logLevel = author.logs ? readLogLevel(params) : undefined;
       const caller = { capabilities: readCapabilities(params) ?? {}, principal, logLevel };
       if (isTasksMethod(request.method)) return await this.#aboutTask(request.method, request, caller);
@@ -123,9 +124,16 @@ export class Dispatcher {
   }
 
   /** Answers like the SDK without hints from an author: the client must not cache what it read, because more will follow. */
-  async #read(resource: TaskResource | ArtifactResource, request: OpenRequest): Promise<Answer> {
-    const result = await readTaskResource(this.#setup.runtime, resource, lineReader(request));
-    return { result: completeResult({ ...result, ttlMs: 0, cacheScope: "private" }) };
+  async #read(resource: TaskResource | ArtifactResource, request: OpenRequest): Promise<Answer | TextAnswer> {
+    let data: Buffer | undefined;
+    const result = await readTaskResource(this.#setup.runtime, resource, lineReader(request), (blob) => {
+      data = blob;
+      return "";
+    });
+    const complete = completeResult({ ...result, ttlMs: 0, cacheScope: "private" });
+    const answer = signed({ result: complete }, request.author.serverInfo);
+    if (data === undefined || !("result" in answer)) return answer;
+    return { resultText: JsonWithBytes.blobIn(answer.result, data) };
   }
 
   async #call(request: OpenRequest, caller: Caller): Promise<Answer> {

@@ -67,7 +67,9 @@ export class PipeDispatcher implements WireDispatcher {
         trace,
       });
       if (answer === undefined) throw signal.reason;
-      return "resultText" in answer ? { result: JSON.parse(answer.resultText) as JsonObject } : answer;
+      return "resultText" in answer
+        ? { result: JSON.parse(String(answer.resultText)) as JsonObject }
+        : answer;
     };
   }
 

@@ -1,4 +1,3 @@
-import type { JsonObject } from "../../generation/message.ts";
 import type { ExactMessage } from "../2026-07-28/exact-message.ts";
 import type { RequestStream } from "../2026-07-28/request-stream.ts";
 import type { AnswerEnd } from "../dispatch/after-answers.ts";
@@ -8,6 +7,8 @@ import type { TaskServer } from "../task-server.ts";
 import type { Sender } from "./identify.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import { OutgoingStream } from "./outgoing-stream.ts";
+import type { Answer, TextAnswer } from "../answer.ts";
+import type { JsonWithBytes } from "../json-with-bytes.ts";
 import { acceptedForm, type AnswerForm } from "./sessions/requests-in.ts";
 import { keepAliveComment, keepAliveMs, messageEvent, streamHeaders } from "./sse.ts";
 
@@ -16,7 +17,7 @@ export type Outgoing = JsonOutgoing | Response | undefined;
 
 export interface JsonOutgoing {
   readonly status: number;
-  readonly json: string;
+  readonly json: string | JsonWithBytes;
   /** The session in which it is an answer. */
   readonly sessionId?: string;
 }
@@ -98,10 +99,10 @@ export class Exchange implements RequestStream {
   }
 
   /** `json` is the whole message. */
-  answer(status: number, json: string): void {
+  answer(status: number, json: string | JsonWithBytes): void {
     if (this.#over !== undefined) return;
     if (this.#stream === undefined) this.#settle({ status, json });
-    else this.#stream.write(messageEvent(json));
+    else this.#stream.write(messageEvent(String(json)));
     this.#end("answered", "sent");
   }
 
@@ -206,8 +207,11 @@ export function responseOf(
   if (outgoing instanceof Response) return outgoing;
   const { status, json, sessionId } = outgoing;
   const session = sessionId === undefined ? {} : { "Mcp-Session-Id": sessionId };
-  const length = { "Content-Length": String(Buffer.byteLength(json)) };
-  return new Response(json, { status, headers: { ...headers, ...length, ...session } });
+  const length = {
+    "Content-Length": String(typeof json === "string" ? Buffer.byteLength(json) : json.bytes),
+  };
+  const body = typeof json === "string" ? json : ReadableStream.from(json.pieces());
+  return new Response(body, { status, headers: { ...headers, ...length, ...session } });
 }
 
 function closed(): DOMException {
@@ -215,11 +219,11 @@ function closed(): DOMException {
 }
 
 /** The JSON text of the answer to `id`. */
-export function answerText(
-  id: string | number,
-  answer: { readonly result: JsonObject } | { readonly error: object } | { readonly resultText: string },
-): string {
-  if ("resultText" in answer)
-    return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${answer.resultText}}`;
+export function answerText(id: string | number, answer: Answer | TextAnswer): string | JsonWithBytes {
+  if ("resultText" in answer) {
+    const { resultText } = answer;
+    const before = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+    return typeof resultText === "string" ? `${before}${resultText}}` : resultText.within(before, "}");
+  }
   return JSON.stringify({ jsonrpc: "2.0", id, ...answer });
 }

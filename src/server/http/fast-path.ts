@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { generation } from "../../generation/2026-07-28.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import type { JsonWithBytes } from "../json-with-bytes.ts";
 import { messageFault, nodeFault } from "../message-limits.ts";
 import { shareOf, type Share } from "../per-principal.ts";
 import type { TaskServer } from "../task-server.ts";
@@ -42,7 +43,7 @@ export interface OrdinaryPath {
   respond(body?: Uint8Array, sender?: Sender): void;
   send(response: Response, share: Share): void;
   /** Ends the response with `body`, of that many bytes, after the head that was written. */
-  sendText(body: string, bytes: number, share: Share): void;
+  sendText(body: string | JsonWithBytes, bytes: number, share: Share): void;
 }
 
 /** A request that may be answered here. */
@@ -197,7 +198,7 @@ export class FastPath {
     }
     const { status, json, sessionId } = answer;
     const session = sessionId === undefined ? undefined : { "Mcp-Session-Id": sessionId };
-    const bytes = Buffer.byteLength(json);
+    const bytes = typeof json === "string" ? Buffer.byteLength(json) : json.bytes;
     // Not as a list, which middleware that looks at headers takes for something else.
     outgoing.writeHead(status, { ...this.#headers, ...session, "Content-Length": bytes });
     ordinary.sendText(json, bytes, shareOf(sender));

@@ -7,6 +7,7 @@ import type { NodeRequestLimits } from "./limits.ts";
 import { fromNode, namesTwoHosts, type ReceivedMessage } from "./node-request.ts";
 import type { ParsedBody } from "./read-body.ts";
 import { refuse } from "./refuse.ts";
+import type { JsonWithBytes } from "../json-with-bytes.ts";
 import type { Share } from "../per-principal.ts";
 import { UnreadError, type Backlog, type UnreadBytes } from "./unread-bytes.ts";
 
@@ -171,7 +172,8 @@ export class ResponseSender {
   /**
    * Ends `to`, whose head was written, with `body`, of that many bytes; resolves when all was passed on, or its client disconnected.
    */
-  sendText(body: string, bytes: number, to: ServerResponse, holder: Share): Promise<void> {
+  sendText(body: string | JsonWithBytes, bytes: number, to: ServerResponse, holder: Share): Promise<void> {
+    if (typeof body !== "string") return this.#begin(to, holder).writeAll(body.pieces(), bytes);
     if (body.length > pieceChars) return this.#begin(to, holder).writeAll(encodedPieces(body), bytes);
     // One byte for each character is ASCII, which Node writes without looking at each.
     to.end(body, bytes === body.length ? "latin1" : "utf8");
