@@ -7,8 +7,6 @@ export type {
   Counts,
   FailureGroup,
   OpenQuestion,
-  Resent,
-  ResendOptions,
   RetryOptions,
   ShownLine,
   TaskChanges,
@@ -21,9 +19,9 @@ export type {
   AdminWaitReason,
   TaskSummary,
   ToolCounts,
-  WebhookBacklog,
 } from "./admin/admin.ts";
 export type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./admin/timeline-shapes.ts";
+export type { Resent, ResendOptions, WebhookBacklog } from "./admin/webhook-shapes.ts";
 export type { BulkAction, BulkOptions, BulkResult } from "./admin/bulk-job.ts";
 export type { Activity, DrainOptions, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
 export type { PollingToolOptions, TasksOptions } from "./server/tasks-options.ts";

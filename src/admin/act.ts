@@ -4,7 +4,7 @@ import { HoldfastError } from "../task/fault.ts";
 import { isSealed } from "../task/stored-text.ts";
 import { TaskActs, type ActServices, type Recording } from "./act-on-task.ts";
 import type { DrainOptions, NodeSummary } from "./activity.ts";
-import type { ResendOptions, Resent, RetryOptions, TaskSelection, TaskSummary } from "./admin.ts";
+import type { RetryOptions, TaskSelection, TaskSummary } from "./admin.ts";
 import type { BulkAction, BulkJobShown, BulkOptions, BulkResult } from "./bulk-job.ts";
 import type { BulkActs } from "./bulk.ts";
 import { invalid } from "./operation.ts";
@@ -13,6 +13,7 @@ import { livingNode } from "./nodes.ts";
 import { resend } from "./resend.ts";
 import { encrypted, unknown } from "./refusals.ts";
 import { summaryOf } from "./summary.ts";
+import type { ResendOptions, Resent } from "./webhook-shapes.ts";
 
 /** One operator's actions on the tasks of a store, whichever process runs them. Owners are notified as of any other change. */
 export class Acts implements AdminActs {

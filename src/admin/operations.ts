@@ -11,8 +11,6 @@ import {
   adminAction,
   counts,
   failureGroup,
-  resendOptions,
-  resent,
   retryOptions,
   taskChanges,
   taskDetails,
@@ -20,12 +18,9 @@ import {
   taskQuery,
   taskSelection,
   taskSummary,
-  webhookBacklog,
   type AdminAction,
   type Counts,
   type FailureGroup,
-  type ResendOptions,
-  type Resent,
   type RetryOptions,
   type TaskChanges,
   type TaskDetails,
@@ -33,7 +28,6 @@ import {
   type TaskQuery,
   type TaskSelection,
   type TaskSummary,
-  type WebhookBacklog,
 } from "./admin.ts";
 import { filePart, fileQuery, type FilePart, type FileQuery } from "./artifact-shapes.ts";
 import {
@@ -48,6 +42,14 @@ import {
 } from "./bulk-job.ts";
 import { operation, operationsOf } from "./operation.ts";
 import { timelinePage, timelineQuery, type TimelinePage, type TimelineQuery } from "./timeline-shapes.ts";
+import {
+  resendOptions,
+  resent,
+  webhookBacklog,
+  type ResendOptions,
+  type Resent,
+  type WebhookBacklog,
+} from "./webhook-shapes.ts";
 import { countUpTo, described, list, nonEmpty, number, text, whole } from "./shape.ts";
 
 class DeclaredReads {

@@ -2,7 +2,7 @@ import { nextTurn } from "../runtime/next-turn.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { ActionBy } from "../task/record.ts";
 import type { TaskActs } from "./act-on-task.ts";
-import type { Resent, ResendOptions } from "./admin.ts";
+import type { Resent, ResendOptions } from "./webhook-shapes.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { invalid } from "./operation.ts";
 import { selectTasks, type SelectedPage } from "./select-tasks.ts";

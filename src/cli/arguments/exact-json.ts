@@ -20,6 +20,16 @@ export function parseExactJson(text: string): unknown {
   });
 }
 
+/** The JSON of an option or argument, which `what` names. Throws a UsageError. */
+export function exactJson(what: string, text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${what} takes JSON, which ${JSON.stringify(text)} is not.`);
+  }
+}
+
 /** A file's text without the byte order mark that Windows programs put first. */
 export function withoutMark(text: string): string {
   return text.replace(/^\ufeff/, "");

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { WebhookBacklog } from "../../../../src/admin/admin.ts";
+import type { WebhookBacklog } from "../../../../src/admin/webhook-shapes.ts";
 import { useServices } from "../../api/services.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
 import { useNow } from "../../live/use-now.ts";

@@ -8,25 +8,16 @@ import type { ManyTasksJson } from "../../output/json-shapes.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { Progress } from "../../terminal/progress.ts";
 import { adminFailure, exitCodeOfAdmin } from "./admin-failure.ts";
-import { selectionOf, selectionText, type SelectionOptions } from "./selection.ts";
+import { selectionOf, selectionText, type ManyTasksOptions } from "./selection.ts";
 import { tasksText } from "../../output/amounts.ts";
 import { withAdmin, type AdminOptions, type AdminSession } from "./with-admin.ts";
-
-export interface ManyTasksOptions extends AdminOptions, SelectionOptions {
-  readonly all?: true;
-  readonly limit?: number;
-  readonly dryRun?: true;
-  readonly yes?: true;
-  /** Only for `retry`. */
-  readonly fromStart?: true;
-}
 
 interface ManyTasks {
   readonly place: string;
   readonly action: BulkAction;
-  readonly options: ManyTasksOptions;
+  readonly options: ManyTasksOptions & AdminOptions;
   /** Only for `extend`. */
-  readonly until?: number | null;
+  readonly until?: number | null | undefined;
 }
 
 /** How often to look how far it is (ms). */

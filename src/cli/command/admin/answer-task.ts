@@ -1,42 +1,47 @@
 import type { TaskDetails } from "../../../admin/admin.ts";
+import type { Input } from "../../../admin/operation.ts";
+import type { Admin } from "../../../admin/operations.ts";
 import { isJsonObject } from "../../../generation/message.ts";
+import { exactJson } from "../../arguments/exact-json.ts";
 import { readInputSchema } from "../../arguments/input-schema.ts";
 import { completeArguments, parseArguments } from "../../arguments/parse-arguments.ts";
 import { readPairs, type Pair } from "../../arguments/read-pairs.ts";
-import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
-import type { ExitCode } from "../../exit-code.ts";
-import { actOn, json } from "./act-on-task.ts";
-import type { AdminOptions } from "./with-admin.ts";
+import type { Io } from "../../io.ts";
 
-export interface AnswerTaskOptions extends AdminOptions {
-  /** `key=value` pairs; `true` if there are none. */
-  readonly accept?: readonly string[] | true;
+/** The words and options of `holdfast admin STORE answer ID [KEY] [JSON]`. */
+interface GivenAnswer {
+  readonly id: string;
+  /** The question's key; optional if only one is open. */
+  readonly key?: string;
+  /** The result that a client would send, as JSON. */
+  readonly value?: string;
+  /** With `--accept`: the content. */
+  readonly pairs: readonly Pair[];
   readonly decline?: true;
 }
 
-interface AnswerTask {
-  readonly place: string;
-  readonly id: string;
-  /** The question's key; optional if only one is open. */
-  readonly key: string | undefined;
-  /** The result that a client would send, as JSON. */
-  readonly value: string | undefined;
-  readonly options: AnswerTaskOptions;
-}
-
-/** `holdfast admin STORE answer ID [KEY] [JSON]` */
-export async function answerTask(context: Context, command: AnswerTask): Promise<ExitCode> {
-  const { key, value, options } = command;
-  const { accept, decline } = options;
+export async function readAnswer(
+  [id = "", key, value]: readonly (string | undefined)[],
+  options: Input,
+  { cwd }: Io,
+): Promise<Input> {
+  const { accept, decline } = options as {
+    /** `true` without pairs. */
+    readonly accept?: readonly string[] | true;
+    readonly decline?: true;
+  };
   const ways = [value, accept, decline].filter((way) => way !== undefined);
   if (ways.length !== 1) throw new UsageError("Give the answer as JSON, or --accept, or --decline.");
-  const pairs = await readPairs(Array.isArray(accept) ? accept : [], context.io.cwd);
-  return actOn(context, command, async (id, { admin, acts }) => {
-    const question = openQuestion(await admin.show(id), key);
-    const task = await acts().answer(id, { [question.key]: answerTo(question, command, pairs) });
-    return { task, report: `answered "${question.key}" of ${id}; the task is now ${task.state}` };
-  });
+  return { id, key, value, decline, pairs: await readPairs(Array.isArray(accept) ? accept : [], cwd) };
+}
+
+/** The answer to the one open question that is meant. */
+export async function answersTo(typed: Input, { admin }: { readonly admin: Admin }): Promise<Input> {
+  const given = typed as unknown as GivenAnswer;
+  const { id, key } = given;
+  const question = openQuestion(await admin.show(id), key);
+  return { id, answers: { [question.key]: answerTo(question, given) } };
 }
 
 function openQuestion(
@@ -55,10 +60,9 @@ function openQuestion(
 
 function answerTo(
   { method, params }: TaskDetails["questions"][number],
-  { value, options: { decline } }: AnswerTask,
-  pairs: readonly Pair[],
+  { value, decline, pairs }: GivenAnswer,
 ): unknown {
-  if (value !== undefined) return json("An answer", value);
+  if (value !== undefined) return exactJson("An answer", value);
   if (method !== "elicitation/create") throw new UsageError(`Answer ${method} with the result as JSON.`);
   if (decline === true) return { action: "decline" };
   const schema = isJsonObject(params) ? params["requestedSchema"] : undefined;

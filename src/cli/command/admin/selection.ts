@@ -1,6 +1,10 @@
+import type { Command } from "commander";
+import type { Input } from "../../../admin/operation.ts";
 import type { TaskSelection, AdminTaskState, AdminWaitReason } from "../../../admin/admin.ts";
 import { adminTaskStates, adminWaitReasons } from "../../../admin/task-state.ts";
 import { readTimeSpan } from "../../arguments/times.ts";
+import { countOf } from "../../arguments/count.ts";
+import { optionOf } from "../../arguments/option-name.ts";
 import { UsageError } from "../../errors.ts";
 
 /** Which tasks to select. */
@@ -19,6 +23,68 @@ export interface SelectionOptions {
   /** Tasks that were run again as others. */
   readonly retried?: true;
   readonly notRetried?: true;
+}
+
+/** Which of the selected tasks, and how, a command acts on. */
+export interface ManyTasksOptions extends SelectionOptions {
+  readonly all?: true;
+  readonly limit?: number;
+  readonly dryRun?: true;
+  readonly yes?: true;
+  /** Only for `retry`. */
+  readonly fromStart?: true;
+}
+
+/** Adds the options that select tasks to a command. */
+export function selecting(command: Command): Command {
+  return command
+    .option("--state <state>", `tasks in this state; can be repeated: ${adminTaskStates.join(", ")}`, collect)
+    .option(
+      "--waits-for <reason>",
+      `tasks that wait for this; can be repeated: ${adminWaitReasons.join(", ")}`,
+      collect,
+    )
+    .option("--tool <name>", "tasks of this tool")
+    .option("--principal <name>", "tasks of this caller")
+    .option("--nobody", "tasks of unidentified callers")
+    .option("--node <id>", "tasks that this process runs, will run or ran last")
+    .option("--older-than <time>", "tasks created longer ago than this: 90s, 5m, 48h, 7d")
+    .option("--newer-than <time>", "tasks created within this time")
+    .option("--text <text>", "tasks whose status text contains this")
+    .option("--retried", "tasks that were run again as others")
+    .option("--not-retried", "tasks that were not; with --all, the default");
+}
+
+export function selectingMany(command: Command): Command {
+  return selecting(command)
+    .option("--all", "act on all selected tasks, newest first")
+    .option("--limit <count>", "with --all: act on at most this many", countOf)
+    .option("--dry-run", "with --all: count the tasks and change nothing")
+    .option("--yes", "with --all: skip the confirmation");
+}
+
+/**
+ * The task that a command is about; undefined for all selected tasks. Throws a UsageError if neither is given, or both, or with `--all` an option
+ * for one task (`alone`).
+ */
+export function oneTask(
+  id: unknown,
+  options: ManyTasksOptions & Input,
+  alone: readonly string[] = [],
+): string | undefined {
+  const { all, limit, dryRun, ...others } = options;
+  if (all === true && id !== undefined) throw new UsageError("Give the id of a task, or --all, not both.");
+  if (all === true && alone.some((name) => options[name] !== undefined))
+    throw new UsageError(`${alone.map(optionOf).join(" and ")} work on one task at a time.`);
+  if (all === true) return undefined;
+  if (typeof id !== "string") throw new UsageError("Give the id of a task, or --all with filters.");
+  if (selectionText(others) !== "all" || limit !== undefined || dryRun === true)
+    throw new UsageError("Filters, --limit and --dry-run need --all.");
+  return id;
+}
+
+function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
 }
 
 /** The tasks that options select at one time. Throws a UsageError for an invalid selection. */
