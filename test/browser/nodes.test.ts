@@ -45,3 +45,16 @@ it("lists the tasks that a node runs", patience, async () => {
   await visitor.page.getByRole("combobox", { name: "Node" }).selectOption("");
   await visitor.row(there).waitFor();
 });
+
+it("drains a node, says when it is empty, and undoes it", patience, async () => {
+  const site = await Site.inNewFolder();
+  const [drained, other] = [await site.serve(), await site.serve()];
+  const visitor = await Visitor.open(chromium(), other.origin, { path: "/nodes" });
+  const row = visitor.row(`:${drained.pid}`);
+  await row.getByRole("button", { name: /^Drain / }).click();
+  await visitor.page.getByText("When it is empty, it can be stopped.").waitFor();
+  await row.filter({ hasText: "Empty" }).waitFor();
+  await row.getByRole("button", { name: / take work again$/ }).click();
+  await row.filter({ hasText: "Alive" }).waitFor();
+  await visitor.row(`:${other.pid}`).filter({ hasText: "Alive" }).waitFor();
+});

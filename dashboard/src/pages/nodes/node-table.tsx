@@ -3,14 +3,16 @@ import type { NodeSummary } from "../../../../src/admin/activity.ts";
 import { Ago, durationText } from "../../parts/time.tsx";
 import { Link } from "../../routing/link.tsx";
 import { tasksPath } from "../tasks/task-filter.ts";
+import { DrainButton } from "./drain-button.tsx";
 import { delayText, memoryText, nameOf, nodeState, nodeStateNames, nodeStateText } from "./node-state.ts";
 
 interface NodeTableProps {
   readonly nodes: readonly NodeSummary[];
   readonly now: number;
+  readonly onChange: () => void;
 }
 
-export function NodeTable({ nodes, now }: NodeTableProps): JSX.Element {
+export function NodeTable({ nodes, now, onChange }: NodeTableProps): JSX.Element {
   return (
     <div class="scroll" role="group" aria-label="Nodes" tabIndex={0}>
       <table class="wide">
@@ -42,7 +44,7 @@ export function NodeTable({ nodes, now }: NodeTableProps): JSX.Element {
         </thead>
         <tbody>
           {nodes.map((node) => (
-            <Row key={node.id} node={node} now={now} />
+            <Row key={node.id} node={node} now={now} onChange={onChange} />
           ))}
         </tbody>
       </table>
@@ -50,7 +52,11 @@ export function NodeTable({ nodes, now }: NodeTableProps): JSX.Element {
   );
 }
 
-function Row({ node, now }: { readonly node: NodeSummary; readonly now: number }): JSX.Element {
+interface RowProps extends Omit<NodeTableProps, "nodes"> {
+  readonly node: NodeSummary;
+}
+
+function Row({ node, now, onChange }: RowProps): JSX.Element {
   const { id, version, roles, startedAt, running, parked, leaked, loopDelay, memoryBytes, reportedAt } = node;
   const state = nodeState(node, now);
   const text = nodeStateText(node, now);
@@ -68,6 +74,7 @@ function Row({ node, now }: { readonly node: NodeSummary; readonly now: number }
           </span>
         )}
         {text !== null && <p class="faint">{text}</p>}
+        <DrainButton node={node} onChange={onChange} />
       </td>
       <td>{version ?? "–"}</td>
       <td>{roles.length === 0 ? "–" : roles.join(", ")}</td>

@@ -31,7 +31,9 @@ export function NodesPage(): JSX.Element {
       {error !== undefined && <Problem error={error} reload={reload} />}
       {value === undefined && error === undefined && <p class="empty">Loading…</p>}
       {value?.length === 0 && <p class="empty">No processes have used this store recently.</p>}
-      {value !== undefined && value.length > 0 && <NodeTable nodes={inOrder(value, now)} now={now} />}
+      {value !== undefined && value.length > 0 && (
+        <NodeTable nodes={inOrder(value, now)} now={now} onChange={reload} />
+      )}
     </>
   );
 }
