@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { readdir, rm } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown, type OutputChunk, type OutputOptions, type Plugin } from "rolldown";
 
@@ -21,7 +23,7 @@ const uses: Readonly<Record<string, readonly string[]>> = {
 
 /** What only the command line needs, and small libraries, are part of the bundle, so that servers do not install them. */
 const bundled =
-  /^(?:@clack\/|commander$|fast-string-|fast-wrap-|shlex$|sisteransi$|ipaddr\.js$|superjson$|zod\/mini$|rate-limiter-flexible|@oxc-project\/runtime)/;
+  /^(?:@clack\/|commander$|fast-string-|fast-wrap-|shlex$|sisteransi$|ipaddr\.js$|superjson$|zod\/mini$|@noble\/hashes\/|rate-limiter-flexible|@oxc-project\/runtime)/;
 
 /** The library's entry loads the clients of eight databases for the two files that are used. */
 const rateLimiterInMemory: Plugin = {
@@ -54,11 +56,23 @@ const protocolErrorAlone: Plugin = {
         }`,
 };
 
+/** A module beside which there is one named `.web.ts` is that one in browsers and workers, which have neither processes nor files. */
+const webTwins: Plugin = {
+  name: "web-twins",
+  resolveId(source, importer) {
+    if (importer === undefined || !source.startsWith(".")) return undefined;
+    const twin = resolve(dirname(importer), source.replace(/\.ts$/, ".web.ts"));
+    return existsSync(twin) ? twin : undefined;
+  },
+};
+
 /** Bundles `src` into one file for each public entry, the files that they share, and threads. */
 export async function bundleSources(): Promise<readonly OutputChunk[]> {
   const entries = (await entryNames()).filter((name) => name !== "worker");
-  const [shared, writer, watchdog, thread] = await Promise.all([
+  const [shared, web, writer, watchdog, thread] = await Promise.all([
     bundleEntries(Object.fromEntries(entries.map((name) => [name, `${src}${name}.ts`]))),
+    // One file: what pages load is one request.
+    bundle({ "client-web": `${src}client.ts` }, false, [webTwins], "browser"),
     // Apart, so that a thread loads one file with what it needs.
     bundle({ "writer-worker": `${src}store/sqlite/writer-worker.ts` }, false),
     bundle({ "watchdog-thread": `${src}runtime/watchdog/watchdog-thread.ts` }, false),
@@ -69,7 +83,7 @@ export async function bundleSources(): Promise<readonly OutputChunk[]> {
       [protocolErrorAlone],
     ),
   ]);
-  const chunks = [...shared, ...writer, ...watchdog, ...thread];
+  const chunks = [...shared, ...web, ...writer, ...watchdog, ...thread];
   await removeAllBut(new Set(chunks.flatMap(({ fileName }) => [fileName, `${fileName}.map`])));
   return chunks;
 }
@@ -92,14 +106,15 @@ async function bundle(
   input: Record<string, string>,
   codeSplitting: NonNullable<OutputOptions["codeSplitting"]>,
   plugins: readonly Plugin[] = [],
+  platform: "node" | "browser" = "node",
 ): Promise<readonly OutputChunk[]> {
   const build = await rolldown({
     input,
-    platform: "node",
+    platform,
     external: (id) =>
       !/^[./\0]/.test(id) && !bundled.test(id) && !(id === sdk && plugins.includes(protocolErrorAlone)),
     plugins: [rateLimiterInMemory, ...plugins],
-    transform: { target: "node22.18" },
+    transform: { target: platform === "node" ? "node22.18" : "es2023" },
     treeshake: { moduleSideEffects: (id) => id.endsWith("/require-node.ts") },
     preserveEntrySignatures: "allow-extension",
     checks: { bundlerTimings: false },

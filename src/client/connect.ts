@@ -6,20 +6,9 @@ import { ProgressTokens } from "./call/progress-tokens.ts";
 import { systemClock, type ClientClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
 import type { StoredCall } from "./handles/handle-store.ts";
-import {
-  assertConnectOptions,
-  connectOptions,
-  type ConnectOptions,
-  type ReceiveTasksOptions,
-} from "./connect-options.ts";
+import { assertConnectOptions, connectOptions, type ConnectOptions } from "./connect-options.ts";
 import { ClientEvents } from "./client-events.ts";
-import {
-  clientGenerations,
-  declaredCapabilities,
-  loadReceiving,
-  PreparedGenerations,
-  type LoadedReceiving,
-} from "./generations.ts";
+import { clientGenerations, declaredCapabilities, PreparedGenerations } from "./generations.ts";
 import { assertNodeVersion, packageVersion } from "../task/package.ts";
 import { settingsOf } from "../options/options.ts";
 import { inThisContext, ownContext } from "../runtime/own-context.ts";
@@ -29,8 +18,7 @@ import { openConnection } from "./transport/open-connection.ts";
 import { declaredBy, defaultCapabilities } from "./question/ask-user.ts";
 import { rewriteInitialize } from "./session/initialize.ts";
 import { TaskSessions } from "./session/task-sessions.ts";
-import type { Receiver } from "./session/receiver/receiver.ts";
-import type { SharedRuntime } from "./session/receiver/shared-runtime.ts";
+import { loadReceiver } from "./session/receiver/load-receiver.ts";
 import { setSdkQuestionHandlers } from "./question/sdk-question-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
 import { ReadableLists } from "./reply/readable-lists.ts";
@@ -75,7 +63,7 @@ export async function connectWith(
   clock: ClientClock,
   renegotiates = true,
 ): Promise<TaskClient> {
-  assertNodeVersion(process.versions.node);
+  assertNodeVersion(globalThis.process?.versions?.node);
   assertConnectOptions(options);
   const { signal } = options;
   const { onInput, handles } = options;
@@ -183,22 +171,6 @@ export async function connectWith(
 function isNegotiable(server: ServerTarget, { protocolVersion, generation }: ConnectOptions): boolean {
   const isUrl = typeof server === "string" || server instanceof URL;
   return isUrl && protocolVersion === undefined && generation === undefined;
-}
-
-/** Loaded on demand, since it imports the server's runtime. */
-async function loadReceiver(options: ReceiveTasksOptions): Promise<LoadedReceiver> {
-  const [{ Receiver: Loaded }, { shareRuntime }, receiving] = await Promise.all([
-    import("./session/receiver/receiver.ts"),
-    import("./session/receiver/shared-runtime.ts"),
-    loadReceiving(),
-  ]);
-  return { Receiver: Loaded, receiving, runtime: await shareRuntime(options) };
-}
-
-interface LoadedReceiver {
-  readonly Receiver: typeof Receiver;
-  readonly receiving: LoadedReceiving;
-  readonly runtime: SharedRuntime;
 }
 
 function toError(error: unknown): Error {

@@ -1,4 +1,3 @@
-import { inspect } from "node:util";
 import { inThisContext } from "./own-context.ts";
 
 /** Receives faults that no caller sees. */
@@ -14,7 +13,7 @@ export function errorReporter(onError: ((error: unknown) => unknown) | undefined
   return (error) => {
     const failed = (thrown: unknown): void => {
       print(error);
-      print(`onError itself failed while reporting this error: ${inspect(thrown)}`);
+      print("onError itself failed while reporting this error:", thrown);
     };
     try {
       Promise.resolve(report(error)).catch(failed);
@@ -24,6 +23,6 @@ export function errorReporter(onError: ((error: unknown) => unknown) | undefined
   };
 }
 
-function print(error: unknown): void {
-  console.error("holdfast:", error);
+function print(...words: readonly unknown[]): void {
+  console.error("holdfast:", ...words);
 }

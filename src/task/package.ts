@@ -16,8 +16,9 @@ export function nodeVersionProblem(version: string): string | undefined {
   return `Holdfast needs Node ${minimum.major}.${minimum.minor} or later; this is Node ${version.replace(/^v/, "")}.`;
 }
 
-/** Throws `node_too_old` before anything loads a module that an old Node lacks. */
-export function assertNodeVersion(version: string): void {
+/** Throws `node_too_old` before anything loads a module that an old Node lacks. Undefined: this is no Node. */
+export function assertNodeVersion(version: string | undefined): void {
+  if (version === undefined) return;
   const problem = nodeVersionProblem(version);
   if (problem !== undefined) throw new HoldfastError("node_too_old", problem);
 }

@@ -32,7 +32,7 @@ it.each(failing)("an onError that %s is passed over, and both errors are printed
   errorReporter(onError)(error);
   await rest();
   expect(printed[0]).toEqual(["holdfast:", error]);
-  expect(String(printed[1]?.[1])).toContain("log is full");
+  expect(printed[1]?.map(String).join(" ")).toContain("log is full");
 });
 
 it.each(failing)("an onError that %s costs no task", async (_, onError) => {

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import {
   type JSONRPCMessage,
   type RequestId,
@@ -13,6 +12,8 @@ import { idempotencyMeta, readKeptMs, declaresTaskLines } from "../../generation
 import type { ClientClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
 import { type JsonObject, isJsonObject } from "../../generation/message.ts";
+import { base64 } from "../../generation/base64.ts";
+import { sameJson } from "../../generation/same-json.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
@@ -128,7 +129,7 @@ export class ExtensionProtocol implements TaskProtocol {
       requestWithTimeout(this.#services, "tools/list", { ...page, _meta: this.#meta }, signal),
     );
     const now = this.#headers.of(name, args);
-    if (isDeepStrictEqual(now, headers)) return reply;
+    if (sameJson(now, headers)) return reply;
     const again = await requester.request("tools/call", params, signal, { headers: now, afterAbort });
     return readReply(again, readCallAnswer);
   }
@@ -329,5 +330,5 @@ function textOf(value: unknown): string | undefined {
 function encodeFieldValue(text: string): string {
   const isPlain = /^[\t\x20-\x7e]+$/.test(text) && text === text.trim();
   if (isPlain && !(text.startsWith("=?base64?") && text.endsWith("?="))) return text;
-  return `=?base64?${Buffer.from(text, "utf8").toString("base64")}?=`;
+  return `=?base64?${base64(new TextEncoder().encode(text))}?=`;
 }

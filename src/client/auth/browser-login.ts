@@ -1,10 +1,10 @@
-import { randomBytes } from "node:crypto";
 import {
   auth,
   OAuthError,
   validateAuthorizationResponseIssuer,
   type AuthOptions,
 } from "@modelcontextprotocol/client";
+import { base64url } from "../../generation/base64.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { unlessAborted } from "../unless-aborted.ts";
 import { authFailure } from "./auth-failure.ts";
@@ -29,7 +29,7 @@ export async function browserLogin(run: LoginRun): Promise<Login> {
   if (onAddress === undefined)
     throw new RangeError("logIn needs onAddress, to show the user where to log in.");
   assertClient(options, authority);
-  const state = randomBytes(32).toString("base64url");
+  const state = base64url(crypto.getRandomValues(new Uint8Array(32)));
   const loopback = await Loopback.open(state);
   try {
     const flow = new LoginFlow({

@@ -1,6 +1,7 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
+import { chunksOf } from "../transport/streams.ts";
 
 /** How long an authorization server may take to answer. */
 const answerMs = 30_000;
@@ -41,14 +42,14 @@ export function oauthFetch(
 const fetchPublic: FetchLike = async (url, init) =>
   (await import("./public-fetch.ts")).publicFetch(url, init);
 
-async function wholeBody(body: ReadableStream<Uint8Array>, server: string): Promise<Buffer<ArrayBuffer>> {
-  const parts: Uint8Array[] = [];
+async function wholeBody(body: ReadableStream<Uint8Array<ArrayBuffer>>, server: string): Promise<Blob> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
   let size = 0;
-  for await (const part of body) {
+  for await (const part of chunksOf(body)) {
     size += part.length;
     if (size > answerBytes)
       throw new TaskClientError("protocol", `${server} sent more than 4 MiB in one answer`);
     parts.push(part);
   }
-  return Buffer.concat(parts);
+  return new Blob(parts);
 }

@@ -1,6 +1,8 @@
+import { base64url } from "../../generation/base64.ts";
+
 /** A key that cannot be guessed: 144 random bits. */
 export function makeIdempotencyKey(): string {
-  return Buffer.from(crypto.getRandomValues(new Uint8Array(18))).toString("base64url");
+  return base64url(crypto.getRandomValues(new Uint8Array(18)));
 }
 
 /**

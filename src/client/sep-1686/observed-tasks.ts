@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import type { ClientClock } from "../clock.ts";
@@ -6,6 +5,7 @@ import { BoundedMap } from "../session/bounded-map.ts";
 import type { ActiveTask } from "../session/task-inbox.ts";
 import type { CompletedTask, EndedTask, FailedTask } from "../task/remote-task.ts";
 import { notBegun, type ReportedTask } from "./read-task.ts";
+import { sameJson } from "../../generation/same-json.ts";
 
 /** The common fields of a task. Its timestamps are this client's: the protocol has none. */
 type Base = Omit<ActiveTask, "status">;
@@ -55,7 +55,7 @@ export class ObservedTasks {
   #observe(taskId: string, reported: ReportedTask | undefined): Base {
     const now = new Date(this.#clock.now()).toISOString();
     const known = this.#observed.get(taskId);
-    if (known !== undefined && reported !== undefined && isDeepStrictEqual(known.reported, reported))
+    if (known !== undefined && reported !== undefined && sameJson(known.reported, reported))
       return known.base;
     const { keepAliveMs, pollIntervalMs, tool } = reported ?? known?.base ?? {};
     const base = {

@@ -1,6 +1,6 @@
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
-import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../generation/message.ts";
+import { sameJson } from "../../generation/same-json.ts";
 import { questionKeyOf } from "../../generation/extensions.ts";
 import { withoutTrace } from "../trace-in-params.ts";
 import { unlessAborted } from "../unless-aborted.ts";
@@ -131,7 +131,7 @@ export class PendingQuestions {
     const own = withoutTrace(params);
     for (const pending of this.#questions.values()) {
       const { question } = pending;
-      const isEqual = question.method === method && isDeepStrictEqual(withoutTrace(question.params), own);
+      const isEqual = question.method === method && sameJson(withoutTrace(question.params), own);
       if (isEqual) return pending;
     }
     return undefined;

@@ -1,7 +1,7 @@
-import { isDeepStrictEqual } from "node:util";
 import type { FetchLike, JSONRPCMessage } from "@modelcontextprotocol/client";
 import { generationAt, wireGenerations } from "../../generation/generations.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { sameJson } from "../../generation/same-json.ts";
 import type { ClientClock } from "../clock.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import type { HandleStore, ResumableSession } from "../handles/handle-store.ts";
@@ -53,7 +53,7 @@ export class SessionResumption {
       // The server still assumes the capabilities that the client declared then.
       const { params } = message;
       const declared = isJsonObject(params) ? params["capabilities"] : undefined;
-      if (!isDeepStrictEqual(declared, capabilities)) return refused();
+      if (!sameJson(declared, capabilities)) return refused();
       const probed = await this.#probe(fetchIt, url, init);
       if (probed.status === 401 || probed.status === 403) return probed;
       await probed.body?.cancel();

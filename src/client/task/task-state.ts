@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
+import { sameJson } from "../../generation/same-json.ts";
 
 /** One poll, or one stream of pushes. Its states are newer than everything known when it was requested. */
 export interface Source {
@@ -47,7 +47,7 @@ export class TaskState {
 
   take(task: RemoteTask, source: Source, now: number): Verdict {
     const known = this.#task;
-    const isSame = known !== undefined && isDeepStrictEqual(task, known);
+    const isSame = known !== undefined && sameJson(task, known);
     if (known !== undefined && !isSame) {
       if (hasEnded(known)) return "stale";
       const isLater = source.since === this.#changes || hasEnded(task);

@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 
 /**
  * Names of servers are stored, logged and shown. They keep two promises:
@@ -28,7 +29,7 @@ export function processName(words: readonly string[]): string {
 /** What may be seen of an address, with a hash of the address if that is less than all of it. */
 export function nameOf(shown: string, address: string): string {
   if (shown === address) return shown;
-  return `${shown}#${createHash("sha256").update(address).digest("hex").slice(0, 16)}`;
+  return `${shown}#${bytesToHex(sha256(utf8ToBytes(address))).slice(0, 16)}`;
 }
 
 /** The words of a command line as one. */

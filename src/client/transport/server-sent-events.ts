@@ -1,4 +1,5 @@
 import { boundedRetryAfter } from "../reply/retry.ts";
+import { chunksOf, streamOf } from "./streams.ts";
 
 /** One server-sent event, with the fields that this client uses. */
 export interface ServerEvent {
@@ -41,7 +42,7 @@ async function* readLines(
   let rest: string[] = [];
   /** Whether the chunk ended with CR: an LF at the start of the next one belongs to it. */
   let half = false;
-  for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+  for await (const chunk of chunksOf(body.pipeThrough(new TextDecoderStream()))) {
     if (chunk === "") continue;
     const [first = "", ...lines] = (half && chunk.startsWith("\n") ? chunk.slice(1) : chunk).split(
       /\r\n|\r|\n/,
@@ -74,7 +75,7 @@ export function readableEvents(
   async function* written(): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
     for await (const event of readEvents(body)) yield encoder.encode(textOf(event, read));
   }
-  return ReadableStream.from(written());
+  return streamOf(written());
 }
 
 function textOf({ type, data, id, retryMs }: ServerEvent, read: (data: string) => readonly string[]): string {
