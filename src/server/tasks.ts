@@ -9,7 +9,8 @@ import { StoreClock, systemClock, type Clock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import { Registry } from "../runtime/tool/registry.ts";
 import { HoldfastError } from "../task/fault.ts";
-import type { CheckedHandler, ToolConfig, DurableTool } from "../runtime/tool/tool.ts";
+import type { HandlerModule, WorkerExport } from "../runtime/threads/worker-options.ts";
+import type { CheckedHandler, DurableTool, FitsTool, ToolConfig } from "../runtime/tool/tool.ts";
 import type { Returnable } from "../runtime/tool/handler-return.ts";
 import type { ToolArguments, ToolSchema } from "../runtime/tool/schema.ts";
 import type { ServerFactory } from "./author-server.ts";
@@ -67,6 +68,26 @@ export interface Tasks {
       NoInfer<Declared>
     >,
   ): DurableTool<Input, Prepared, Older, Output, Declared>;
+  /**
+   * Adds a tool whose handler is a function of a module that runs on a thread (`worker`), so that it may compute for as long as it likes. The
+   * function gets the arguments, and reports as a step on a thread does. It is the only step of its task: a crash of the server runs it again,
+   * unless `onCrash` is `"fail"`, and a thread that crashes is one attempt that `retry` may follow.
+   *
+   * ```ts
+   * tasks.threadTool("render", { inputSchema: z.object({ scene: z.string() }), worker: { module: rendering, export: "render" } });
+   * ```
+   */
+  threadTool<
+    Input extends ToolSchema | undefined = undefined,
+    Output extends ToolSchema | undefined = undefined,
+    Exports = unknown,
+    const Name extends WorkerExport<Exports> = WorkerExport<Exports>,
+  >(
+    name: string,
+    config: ToolConfig<Input, undefined, Record<never, never>, Output, undefined> & {
+      readonly worker: HandlerModule<Exports, Name>;
+    } & FitsTool<Input, Output, Exports, Name>,
+  ): DurableTool<Input, undefined, Record<never, never>, Output>;
   /**
    * Adds the tools to the servers that `factory` makes, for `serveHttp`, `serveStdio` and mounted handlers. The factory returns a new
    * server on each call, with its own tools, resources and prompts. Throws `configuration` without the role `serve`.
@@ -217,6 +238,7 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
   registry.sendBy(send);
   const tasks: Tasks = {
     tool: (name, config, handler) => registry.add(name, config, handler),
+    threadTool: (name, config) => registry.add(name, config),
     server(factory) {
       assertServes(runtime.options);
       return serverOf(factory);

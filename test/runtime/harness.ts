@@ -8,6 +8,7 @@ import { ProcessCounts } from "../../src/runtime/reports/process-counts.ts";
 import type { ServerTelemetry } from "../../src/runtime/telemetry/telemetry.ts";
 import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts";
 import type { TaskCaller } from "../../src/runtime/tool/task-caller.ts";
+import type { HandlerModule } from "../../src/runtime/threads/worker-options.ts";
 import type { ToolConfig, ToolHandler } from "../../src/runtime/tool/tool.ts";
 import type { Blobs } from "../../src/store/blobs.ts";
 import type { TaskStore } from "../../src/store/store.ts";
@@ -20,7 +21,12 @@ import { watchedStore, type BeforeCall } from "./watched-store.ts";
 export type Handler = ToolHandler<Record<string, unknown>>;
 
 export interface Setup {
-  readonly tools: Record<string, Handler | { config: ToolConfig<undefined>; handler: Handler }>;
+  readonly tools: Record<
+    string,
+    | Handler
+    | { config: ToolConfig<undefined>; handler: Handler }
+    | { config: ToolConfig<undefined> & { readonly worker: HandlerModule }; handler?: undefined }
+  >;
   readonly options?: RuntimeOptions;
   /** Comes before each call that the runtime makes of its store; `process.store` goes past it. */
   readonly before?: BeforeCall;

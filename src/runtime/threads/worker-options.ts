@@ -68,3 +68,24 @@ export interface WorkerOptions<Exports = unknown, Name = string> extends Declare
 > {}
 
 export const workerOptions = tableOf<WorkerOptions>(DeclaredWorkerOptions);
+
+class DeclaredHandlerModule<Exports = unknown, Name = string> {
+  /** The module that has the function, such as `new URL("./render.ts", import.meta.url)`. */
+  readonly module: WorkerModule<Exports> = value(
+    "the URL of a module, made with new URL and import.meta.url",
+    isWorkerModule,
+    { required: true },
+  );
+  /** The name under which the module exports the function. */
+  readonly export: Name = text("the name of an export", (name) => name !== "", { required: true }) as Name;
+  /** As for a step on a thread. Default 1 second. */
+  readonly killAfterMs?: TimeSpan = time({ min: 0, default: 1_000 });
+}
+
+/** The function that is the handler of a tool, on a thread. It gets the arguments, and returns what a handler may return. */
+export interface HandlerModule<Exports = unknown, Name = string> extends DeclaredHandlerModule<
+  Exports,
+  Name
+> {}
+
+export const handlerModule = tableOf<HandlerModule>(DeclaredHandlerModule);

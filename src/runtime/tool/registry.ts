@@ -10,6 +10,8 @@ import { objectSchema, type ToolArguments, type ToolSchema } from "./schema.ts";
 import type { TaskContext } from "./task-context.ts";
 import { assertToolConfig, assertToolParts, olderVersionsOf, type AnyOlderVersion } from "./tool-config.ts";
 import { toolOptions, type ToolOptions } from "./tool-options.ts";
+import { threadHandler } from "../threads/thread-handler.ts";
+import type { HandlerModule } from "../threads/worker-options.ts";
 
 /** A request other than a tools/call, which the server's own handlers answer. */
 export type OtherRequest = "resources/read" | "prompts/get";
@@ -44,11 +46,14 @@ export class Registry {
   >(
     name: string,
     config: ToolConfig<Input, Prepared, Older, Output, Declared>,
-    handler: (args: ToolArguments<Input>, task: TaskContext<NoInfer<Prepared>, NoInfer<Declared>>) => unknown,
+    handler?: (
+      args: ToolArguments<Input>,
+      task: TaskContext<NoInfer<Prepared>, NoInfer<Declared>>,
+    ) => unknown,
   ): DurableTool<Input, Prepared, Older, Output, Declared> {
     if (this.#entries.has(name))
       throw new HoldfastError("configuration", `Tool "${name}" is registered twice.`);
-    return this.#reference(name, this.#put(name, { config, handler }, true));
+    return this.#reference(name, this.#put(name, { config, ...(handler && { handler }) }, true));
   }
 
   /** A handler for requests other than calls; its return value is the whole result. */
@@ -118,10 +123,9 @@ export class Registry {
   }
 
   #put(name: string, parts: ToolParts, enabled: boolean): Entry {
-    const { config, handler } = parts;
     const tool = makeTool(name, parts);
     for (const check of this.#checks) check(tool);
-    return this.#set(name, { config, handler, tool, enabled });
+    return this.#set(name, { ...parts, tool, enabled });
   }
 
   #set(name: string, entry: Entry): Entry {
@@ -178,8 +182,10 @@ interface ToolParts {
   readonly config: Omit<ToolConfig, "prepare" | "olderVersions"> & {
     readonly prepare?: Prepare<never, unknown>;
     readonly olderVersions?: { readonly [version: string]: AnyOlderVersion };
+    readonly worker?: HandlerModule;
   };
-  readonly handler: (args: never, task: TaskContext<never>) => unknown;
+  /** Left out for a tool whose handler runs on a thread. */
+  readonly handler?: (args: never, task: TaskContext<never>) => unknown;
 }
 
 /** The tool with its defaults. Throws `configuration` for an invalid one. */
@@ -190,7 +196,7 @@ function makeTool(name: string, { config, handler }: ToolParts): Tool {
     toolOptions,
     config,
   );
-  const { inputSchema, outputSchema, ...others } = readOptions(toolOptions, config);
+  const { inputSchema, outputSchema, worker, ...others } = readOptions(toolOptions, config);
   const tool = {
     ...others,
     ...(inputSchema !== undefined && { inputSchema: objectSchema(name, inputSchema) }),
@@ -201,9 +207,14 @@ function makeTool(name: string, { config, handler }: ToolParts): Tool {
     ...(saysWhatCrashDoes(config) ? {} : { isUndecided: true as const }),
     version,
     requires: config.requires ?? [],
-    handler,
+    handler: handler ?? handlerOnThread(worker),
   };
   return { ...tool, olderVersions: olderVersionsOf(tool, config.olderVersions) };
+}
+
+function handlerOnThread(worker: HandlerModule | undefined): Tool["handler"] {
+  if (worker === undefined) throw new HoldfastError("internal", "A tool without a handler was not refused.");
+  return threadHandler(worker);
 }
 
 /** The argument of a tool's `update`. */
@@ -219,5 +230,5 @@ function changedParts(name: string, parts: ToolParts, changes: PartsChanges): To
   }
   const given = Object.entries(changes).filter(([, value]) => value !== undefined);
   const { handler = parts.handler, ...options }: PartsChanges = Object.fromEntries(given);
-  return { config: { ...parts.config, ...options }, handler };
+  return { config: { ...parts.config, ...options }, ...(handler && { handler }) };
 }

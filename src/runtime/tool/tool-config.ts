@@ -9,18 +9,27 @@ import { versionOf } from "../../task/record.ts";
 
 /** Throws `configuration`, with the right form, if a tool lacks its name, its options or its handler. */
 export function assertToolParts(name: unknown, config: unknown, handler: unknown): void {
+  const worker =
+    typeof config === "object" && config !== null && "worker" in config ? config.worker : undefined;
   const problem =
     typeof name !== "string" || name === ""
       ? "A tool needs a name"
       : typeof config === "function"
         ? `Tool "${name}" has its handler where its options belong`
-        : typeof handler !== "function"
-          ? `Tool "${name}" has no handler`
-          : undefined;
+        : handlerProblem(name, worker, handler);
   if (problem === undefined) return;
   const form =
     'tasks.tool("name", { inputSchema: z.object({ … }) }, async (args, task) => ({ content: [] }))';
   throw new HoldfastError("configuration", `${problem}: ${form}.`);
+}
+
+/** A tool has a handler, here or on a thread. */
+function handlerProblem(name: string, worker: unknown, handler: unknown): string | undefined {
+  if (worker === undefined)
+    return typeof handler === "function" ? undefined : `Tool "${name}" has no handler`;
+  return handler === undefined
+    ? undefined
+    : `Tool "${name}" has a worker and a handler: remove one of the two`;
 }
 
 /** Throws `configuration` for an invalid tool when it is registered, and not when it is called. */

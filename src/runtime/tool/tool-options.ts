@@ -16,6 +16,7 @@ import {
 } from "../../options/options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
 import { isLimitName, type LimitName } from "../limits/limit-options.ts";
+import { handlerModule, type HandlerModule } from "../threads/worker-options.ts";
 import type { EventSchemas } from "./declared-events.ts";
 import { isSchema, isShape } from "./schema.ts";
 
@@ -187,6 +188,7 @@ class AllToolOptions extends DeclaredToolOptions {
   readonly inputSchema?: unknown = value(schemaOrFields, (given) => isSchema(given) || isShape(given));
   readonly outputSchema?: unknown = value(schemaOrFields, (given) => isSchema(given) || isShape(given));
   readonly prepare?: unknown = callback();
+  readonly worker?: HandlerModule = options(handlerModule);
   readonly olderVersions?: unknown = value("an object: { 1: { inputSchema, handler } }", isObject);
 }
 

@@ -6,6 +6,7 @@ import type { TaskContext } from "./task-context.ts";
 import type { ToolReference } from "./called-tool.ts";
 import type { EventInput, EventName, EventSchemas, SendOptions } from "./declared-events.ts";
 import type { HandlerReturn, ReturnCheck } from "./handler-return.ts";
+import type { WorkerInput, WorkerOutput } from "../threads/worker-options.ts";
 import type { StructuredContent, ToolArguments, ToolInput, ToolSchema } from "./schema.ts";
 
 type Schema = ToolSchema | undefined;
@@ -81,6 +82,15 @@ export type CheckedHandler<
   Declared extends EventSchemas | undefined = undefined,
 > = ((args: Args, task: TaskContext<Prepared, Declared>) => Returned | Promise<Returned>) &
   ReturnCheck<Returned, Output>;
+
+/** A function on a thread that takes the arguments of a tool, and returns what a handler may: otherwise the message says what is wrong. */
+export type FitsTool<Input extends Schema, Output extends Schema, Exports, Name> = unknown extends Exports
+  ? unknown
+  : ToolArguments<Input> extends WorkerInput<Exports, Name>
+    ? WorkerOutput<Exports, Name> extends HandlerReturn<Output>
+      ? unknown
+      : { readonly "the function does not return a result of this tool": never }
+    : { readonly "the function does not take the arguments of this tool": never };
 
 /** A registered tool, or an earlier version of one. */
 export interface Tool extends Read<
