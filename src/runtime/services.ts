@@ -37,7 +37,7 @@ export interface Services {
   readonly processes: StartedProcesses;
   /** Those that steps run on. */
   readonly threads: ThreadPool;
-  readonly limits: Pick<Limits, "of" | "onChanges" | "stop">;
+  readonly limits: Pick<Limits, "of" | "onChanges" | "stop" | "inUse">;
   readonly unreadable: UnreadableTasks;
   readonly eventUrls: EventUrls;
   readonly onStepRun?: OnStepRun | undefined;

@@ -183,6 +183,12 @@ export const metric = {
     unit: "{handler}",
     description: "Handlers of this process that keep running after their tasks have ended.",
   },
+  permits: {
+    name: "holdfast.limit.permits",
+    kind: "up-down counter",
+    unit: "{permit}",
+    description: "Permits of limits by name in use by handlers and steps of this process.",
+  },
   queueLength: {
     name: "holdfast.queue.length",
     kind: "gauge",

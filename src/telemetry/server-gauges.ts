@@ -28,6 +28,7 @@ export class ServerGauges {
   readonly #active: ByTool;
   readonly #waiting: ByTool;
   readonly #leaked: ByTool;
+  readonly #permits: ObservableUpDownCounter;
   readonly #queues: Readonly<Record<QueueReadings["lengths"][number]["state"], ByTool>>;
   readonly #age: ObservableGauge;
   readonly #waits: Readonly<Record<TaskWait, ByTool>>;
@@ -50,6 +51,7 @@ export class ServerGauges {
     this.#active = new ByTool(upDownCounterOf(meter, metric.handlersActive));
     this.#waiting = new ByTool(upDownCounterOf(meter, metric.handlersWaiting));
     this.#leaked = new ByTool(upDownCounterOf(meter, metric.handlersLeaked));
+    this.#permits = upDownCounterOf(meter, metric.permits);
     const length = gaugeOf(meter, metric.queueLength);
     this.#queues = { ready: new ByTool(length), parked: new ByTool(length) };
     this.#age = gaugeOf(meter, metric.queueAge);
@@ -96,6 +98,7 @@ export class ServerGauges {
       this.#active.instrument,
       this.#waiting.instrument,
       this.#leaked.instrument,
+      this.#permits,
       this.#clockOffset,
       ...Object.values(this.#delays),
     ];
@@ -120,6 +123,8 @@ export class ServerGauges {
     this.#waiting.observe(result, joined(servers.map((server) => this.#byTool(server.waitingHandlers()))));
     this.#active.observe(result, joined(servers.map((server) => this.#byTool(server.activeHandlers()))));
     this.#leaked.observe(result, joined(servers.map((server) => this.#byTool(server.leakedHandlers()))));
+    for (const [name, permits] of joined(servers.map((server) => server.permits())))
+      result.observe(this.#permits, permits, { [attribute.limit]: name });
     const offsets = servers.map((server) => server.clockOffset());
     const furthest = offsets.reduce((a, b) => (Math.abs(b) > Math.abs(a) ? b : a), 0);
     result.observe(this.#clockOffset, furthest / 1_000);

@@ -47,6 +47,7 @@ export const attribute = {
   resumed: "holdfast.attempt.resumed",
   queueState: "holdfast.queue.state",
   waitReason: "holdfast.wait.reason",
+  limit: "holdfast.limit.name",
   webhook: "holdfast.webhook.name",
   webhookState: "holdfast.webhook.state",
   webhookOutcome: "holdfast.webhook.outcome",

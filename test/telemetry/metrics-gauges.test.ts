@@ -67,6 +67,34 @@ it("says what stands in a process and in the queues of the store", async () => {
   await process.runtime.stop();
 });
 
+it("says how many permits of each limit are in use", async () => {
+  const metrics = new CollectedMetrics();
+  const held = Promise.withResolvers<void>();
+  const process = await Process.started({
+    telemetry: metrics.telemetry,
+    options: { limits: { builds: { concurrency: 2 }, search: { perMinute: 9 } } },
+    tools: {
+      build: async (_, task) => {
+        await task.step("build", { limit: ["builds", task.id] }, () => held.promise);
+        return text("built");
+      },
+    },
+  });
+  const permits = (builds: number) => [
+    { attributes: { "holdfast.limit.name": "builds" }, value: builds },
+    { attributes: { "holdfast.limit.name": "search" }, value: 0 },
+  ];
+  expect(await metrics.points("holdfast.limit.permits")).toEqual(permits(0));
+  const ids = await Promise.all(["build", "build", "build"].map((tool) => process.callId(tool)));
+  for (const id of ids) await process.until(id, ({ task }) => task.journalled);
+  await process.clock.advance(1_000);
+  expect(await metrics.points("holdfast.limit.permits")).toEqual(permits(3));
+  held.resolve();
+  for (const id of ids) await process.ended(id);
+  expect(await metrics.points("holdfast.limit.permits")).toEqual(permits(0));
+  await process.runtime.stop();
+});
+
 it("asks the store for its queues no more often than every five seconds, and nothing where that has failed, or hangs", async () => {
   const metrics = new CollectedMetrics();
   const process = await Process.started({

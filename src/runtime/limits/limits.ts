@@ -54,11 +54,14 @@ export class Limits {
   readonly #setup: LimitsSetup;
   readonly #lines = new Map<string, LimitLine>();
   readonly #stopped = new AbortController();
+  /** How many permits of each name the runs of this process have. */
+  readonly #inUse: Map<string, number>;
 
   /** Throws `configuration` for wrong ones, and where the store counts none. */
   constructor(setup: LimitsSetup) {
     this.#setup = setup;
     assertLimits(setup.limits);
+    this.#inUse = new Map(Object.keys(setup.limits).map((name) => [name, 0]));
     if (Object.keys(setup.limits).length === 0 || setup.store.limits !== undefined) return;
     throw new HoldfastError(
       "configuration",
@@ -88,9 +91,22 @@ export class Limits {
         this.assertDeclared(limit, entry === "" ? "The tool" : `Step "${entry}"`);
         const holder = { taskId: run.taskId, entry, token: run.token };
         await this.#wait(run, this.#lineOf(limit), { ...holder, turnOf, ...(livesOn && { livesOn }) });
-        return (pauseMs) => this.#lineOf(limit).leave(holder, pauseMs ?? null);
+        this.#count(limit, 1);
+        return (pauseMs) => {
+          this.#count(limit, -1);
+          this.#lineOf(limit).leave(holder, pauseMs ?? null);
+        };
       },
     };
+  }
+
+  /** How many permits of each limit by name the runs of this process have, whatever their keys. */
+  get inUse(): ReadonlyMap<string, number> {
+    return this.#inUse;
+  }
+
+  #count(limit: LimitName, by: 1 | -1): void {
+    this.#inUse.set(nameOf(limit), (this.#inUse.get(nameOf(limit)) ?? 0) + by);
   }
 
   /** Others may have given permits to tasks of this process. */
@@ -164,7 +180,8 @@ export class Limits {
 }
 
 /** For a replay, which runs no step. */
-export const noWaits: Pick<Limits, "of" | "onChanges" | "stop"> = {
+export const noWaits: Pick<Limits, "of" | "onChanges" | "stop" | "inUse"> = {
+  inUse: new Map(),
   of: () => ({ take: async () => () => undefined }),
   onChanges: () => undefined,
   stop: () => undefined,

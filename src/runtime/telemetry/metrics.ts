@@ -31,6 +31,8 @@ export interface ServerReadings {
   waitingHandlers(): ReadonlyMap<string, number>;
   /** Handlers that keep running although their task has ended, by tool. */
   leakedHandlers(): ReadonlyMap<string, number>;
+  /** Permits of limits that runs of this process have, by the name of the limit. */
+  permits(): ReadonlyMap<string, number>;
   /** How far the database's clock is ahead of this machine's (ms); 0 if the machine's is the store's. */
   clockOffset(): number;
   /** The event loop delay since the last reading; undefined if nothing has been measured yet. */

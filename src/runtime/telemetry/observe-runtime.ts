@@ -28,6 +28,7 @@ export function observeRuntime(services: Services, { slots, attempts, leaked }: 
     activeHandlers: () => attempts.active(),
     waitingHandlers: () => attempts.waiting(),
     leakedHandlers: () => leaked.counts,
+    permits: () => services.limits.inUse,
     clockOffset: () => clock.offsetMs,
     loopDelay: () => delays.read(),
     queues: () => queues.read(),
