@@ -85,7 +85,7 @@ it("says how many permits of each limit are in use", async () => {
     { attributes: { "holdfast.limit.name": "search" }, value: 0 },
   ];
   expect(await metrics.points("holdfast.limit.permits")).toEqual(permits(0));
-  const ids = await Promise.all(["build", "build", "build"].map((tool) => process.callId(tool)));
+  const ids = await Promise.all(["build", "build", "build"].map((name) => process.callId(name)));
   for (const id of ids) await process.until(id, ({ task }) => task.journalled);
   await process.clock.advance(1_000);
   expect(await metrics.points("holdfast.limit.permits")).toEqual(permits(3));
