@@ -224,6 +224,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       line: "holdfast admin tasks.db dump monday.dump",
       does: "writes a new file while servers keep running",
     },
+    {
+      line: "holdfast admin tasks.db dump monday.dump --blobs files",
+      does: "also has the files that tasks keep in that folder",
+    },
   ],
   "admin load": [
     { line: "holdfast admin new.db load monday.dump", does: "creates new.db from the dump" },

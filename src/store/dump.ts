@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { toBlobLine, type BlobCopies } from "./blob-copies.ts";
 import { foreign, linesOf, writeDump, type DumpHeader, type DumpLine } from "./dump-file.ts";
 import {
   checkTask,
@@ -31,6 +32,8 @@ export interface DumpSetup {
   readonly now: number;
   /** An earlier dump of the same store: only what changed since then is written, beside the ids of all tasks. */
   readonly since: string | undefined;
+  /** Where tasks keep the bytes of artifacts, if they are to be in the dump and are not in the store. */
+  readonly blobs?: BlobCopies | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -65,7 +68,7 @@ export async function dumpSource(source: DumpSource, file: string, setup: DumpSe
     original: source.original,
   };
   const found: Found = { tasks: 0, changed: 0, unreadable: [] };
-  const bytes = await writeDump(file, header, linesFrom(source, base, found), setup.signal);
+  const bytes = await writeDump(file, header, linesFrom(source, base, found, setup.blobs), setup.signal);
   return { ...found, bytes };
 }
 
@@ -93,11 +96,12 @@ async function* linesFrom(
   source: DumpSource,
   base: DumpedVersions | undefined,
   found: Found,
+  blobs: BlobCopies | undefined,
 ): AsyncGenerator<DumpLine> {
   try {
     for (let after = ""; ;) {
       const versions = await source.versions(after, pageLength);
-      yield* pageOf(source, versions, base, found);
+      yield* pageOf(source, versions, base, found, blobs);
       const last = versions.at(-1);
       if (last === undefined || versions.length < pageLength) break;
       [after] = last;
@@ -114,6 +118,7 @@ async function* pageOf(
   versions: readonly TaskVersion[],
   base: DumpedVersions | undefined,
   found: Found,
+  blobs: BlobCopies | undefined,
 ): AsyncGenerator<DumpLine> {
   const changed: string[] = [];
   for (const version of versions) if (!(await base?.has(version))) changed.push(version[0]);
@@ -126,6 +131,9 @@ async function* pageOf(
   if (page.length > 0) yield { page };
   for (const task of tasks.values()) yield { [taskTable.name]: task };
   if (tasks.size > 0) yield* partsOf(source, [...tasks.keys()]);
+  // Those that the journal names were complete before it did.
+  if (blobs !== undefined)
+    for (const id of tasks.keys()) for await (const blob of blobs.of(id)) yield toBlobLine(id, blob);
 }
 
 async function readableTasks(

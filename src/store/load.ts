@@ -1,4 +1,5 @@
 import { HoldfastError } from "../task/fault.ts";
+import { blobIn, blobLine, type BlobCopies } from "./blob-copies.ts";
 import type { LoadMark } from "./load-mark.ts";
 import { compareIds, type TaskVersion } from "./dump.ts";
 import { damaged, linesOf, type DumpHeader, type NumberedLine } from "./dump-file.ts";
@@ -55,6 +56,8 @@ export interface LoadSetup {
   readonly beside: boolean;
   /** Whether servers are to be kept out until another load has finished. */
   readonly partial: boolean;
+  /** Where the bytes of artifacts go that the dump has beside the store. */
+  readonly blobs?: BlobCopies | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -64,8 +67,11 @@ export interface CheckedDump {
   readonly tasks: number;
 }
 
-/** Reads a whole dump. Throws `store_unusable`, with the number of the line, if anything is wrong with it. */
-export async function checkDump(file: string): Promise<CheckedDump> {
+/**
+ * Reads a whole dump. Throws `store_unusable`, with the number of the line, if anything is wrong with it, and `configuration` if it has blobs
+ * and there is no place for them.
+ */
+export async function checkDump(file: string, { blobs }: Pick<LoadSetup, "blobs">): Promise<CheckedDump> {
   let header: DumpHeader | undefined;
   let tasks = 0;
   let last = "";
@@ -80,6 +86,10 @@ export async function checkDump(file: string): Promise<CheckedDump> {
         last = id;
       }
       tasks += page.size;
+    } else if (name === blobLine) {
+      if (!page.has(blobIn(file, line).task))
+        throw damaged(file, number, "it has a blob of a task that is not in the list before it");
+      if (blobs === undefined) throw noPlaceForBlobs(file);
     } else {
       const table = tablesOfDump.get(name);
       if (table === undefined) throw damaged(file, number, `it has an unknown table, ${name}`);
@@ -92,6 +102,13 @@ export async function checkDump(file: string): Promise<CheckedDump> {
   }
   if (header === undefined) throw damaged(file, 1);
   return { header, tasks };
+}
+
+function noPlaceForBlobs(file: string): HoldfastError {
+  return new HoldfastError(
+    "configuration",
+    `${file} also has the bytes of files that tasks keep outside of the store. Name the folder for them: --blobs FOLDER.`,
+  );
 }
 
 function checkTaskAt(file: string, number: number, row: DumpRow, page: ReadonlyMap<string, number>): void {
@@ -127,7 +144,7 @@ export async function loadDump(
   file: string,
   { header }: CheckedDump,
   target: LoadTarget,
-  { partial, signal }: LoadSetup,
+  { partial, blobs, signal }: LoadSetup,
 ): Promise<void> {
   const found = await target.mark();
   const mark = markFor(header, found);
@@ -137,7 +154,7 @@ export async function loadDump(
       if (header.since !== null) await removeOthers(file, target, writer);
       await writer.write(1);
     }
-    await addRows(file, writer, Math.max(1, mark.lines));
+    await addRows(file, writer, Math.max(1, mark.lines), blobs);
     await writer.write(null);
   }
   if (!partial) await target.open();
@@ -200,6 +217,11 @@ class BatchWriter {
     for (const value of Object.values(row)) this.#length += typeof value === "string" ? value.length : 8;
   }
 
+  /** For what is stored elsewhere, before the mark moves. */
+  passed(bytes: number): void {
+    this.#length += bytes;
+  }
+
   async write(lines: number | null): Promise<void> {
     this.#signal.throwIfAborted();
     const to: LoadMark = { dump: this.#dump, lines };
@@ -246,9 +268,21 @@ async function removeOthers(file: string, target: LoadTarget, writer: BatchWrite
 }
 
 /** Adds the rows after the line `done`. */
-async function addRows(file: string, writer: BatchWriter, done: number): Promise<void> {
+async function addRows(
+  file: string,
+  writer: BatchWriter,
+  done: number,
+  blobs: BlobCopies | undefined,
+): Promise<void> {
   let isEmptied = false;
-  for await (const { number, name, value } of linesOf(file)) {
+  for await (const line of linesOf(file)) {
+    const { number, name, value } = line;
+    if (name === blobLine && number > done) {
+      const blob = blobIn(file, line);
+      await blobs?.put(blob);
+      writer.passed(blob.data.length);
+      if (writer.isFull) await writer.write(number);
+    }
     const table = tablesOfDump.get(name);
     if (table === undefined) continue;
     if (number > done) {

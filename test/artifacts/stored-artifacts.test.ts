@@ -1,12 +1,14 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { folderBlobs } from "holdfast/store";
 import { expect, it, onTestFinished } from "vitest";
+import { blobCopiesIn } from "../../src/admin/blob-copies.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
+import type { BlobCopies } from "../../src/store/blob-copies.ts";
 import type { Blobs } from "../../src/store/blobs.ts";
 import { dumpStore, loadStore } from "../../src/store/data-care.ts";
 import { encryptedStore } from "../../src/store/encrypted-store.ts";
@@ -104,6 +106,64 @@ it.each([
     expect(listed).toMatchObject([{ name: "data.bin", bytes: bytes.length }, { name: "late.bin" }]);
   },
 );
+
+it("a dump with blobs has the files of its tasks, and a load puts them elsewhere", async () => {
+  const [from, to] = [await folder(), await folder()];
+  const [kept, restored] = [join(from, "blobs"), join(to, "blobs")];
+  const place = (root: string) => placeOfStore(`sqlite:${join(root, "tasks.db")}`, (path) => path);
+  const first = await serve({
+    url: `sqlite:${join(from, "tasks.db")}`,
+    isEncrypted: true,
+    blobs: folderBlobs(kept),
+  });
+  const [one, other] = [await made(first, "small"), await made(first, "small")];
+  await ended(first, one);
+  const whole = join(from, "whole");
+  const changes = join(from, "changes");
+  await ended(first, other);
+  await dumpStore(place(from), whole, { ...dumped, blobs: blobCopiesIn(kept) });
+  const late = await made(first, "small");
+  await ended(first, late);
+  await first.stop();
+  await dumpStore(place(from), changes, { ...dumped, since: whole, blobs: blobCopiesIn(kept) });
+  expect((await stat(changes)).size).toBeLessThan((await stat(whole)).size * 0.75);
+  await rm(kept, { recursive: true });
+
+  const load = { beside: false, partial: true, signal };
+  await expect(loadStore(place(to), whole, load)).rejects.toMatchObject({
+    code: "configuration",
+    message: expect.stringContaining("--blobs FOLDER") as string,
+  });
+  await loadStore(place(to), whole, { ...load, blobs: blobCopiesIn(restored) });
+  await loadStore(place(to), changes, { ...load, partial: false, blobs: blobCopiesIn(restored) });
+  const second = await serve({
+    url: `sqlite:${join(to, "tasks.db")}`,
+    isEncrypted: true,
+    blobs: folderBlobs(restored),
+  });
+  for (const id of [one, other, late]) expect([id, await isWhole(second, id)]).toEqual([id, true]);
+});
+
+it("a load writes no blob outside of its folder", async () => {
+  const root = await folder();
+  const first = await serve({ url: `sqlite:${join(root, "tasks.db")}`, isEncrypted: false });
+  await ended(first, await made(first, "small"));
+  await first.stop();
+  const place = (name: string) => placeOfStore(`sqlite:${join(root, name)}`, (path) => path);
+  const blobs: BlobCopies = {
+    async *of() {
+      yield { name: "../../outside", data: bytes };
+    },
+    put: () => Promise.reject(new Error("nothing is to be written")),
+  };
+  const file = join(root, "dump");
+  await dumpStore(place("tasks.db"), file, { ...dumped, blobs });
+  const load = { beside: true, partial: false, signal, blobs };
+  await expect(loadStore(place("new.db"), file, load)).rejects.toMatchObject({
+    code: "store_unusable",
+    message: expect.stringContaining("it has no valid blob") as string,
+  });
+});
 
 it.each([
   ["in the store", false],

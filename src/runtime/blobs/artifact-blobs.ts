@@ -102,7 +102,7 @@ export class ArtifactBlobs {
 }
 
 /** The name of a folder on any system: ids of tasks may have any characters. */
-function folderOf(task: string): string {
+export function folderOf(task: string): string {
   return encodeURIComponent(task).replace(/[.!'()*~]/g, (each) => `%${each.charCodeAt(0).toString(16)}`);
 }
 

@@ -49,6 +49,11 @@ async function* filesIn(root: string, folder: string): AsyncGenerator<string> {
   }
 }
 
+/** The names of the folders in a folder. */
+export async function foldersIn(path: string): Promise<readonly string[]> {
+  return (await entriesOf(path)).filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
 /** None of a folder that is missing: another process may have deleted it meanwhile. */
 async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   try {

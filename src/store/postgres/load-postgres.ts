@@ -33,7 +33,7 @@ export async function loadPostgres(
   setup: LoadSetup,
 ): Promise<CheckedDump> {
   const names = namesIn(schema);
-  const checked = await checkDump(file);
+  const checked = await checkDump(file, setup);
   const { store, original } = checked.header;
   try {
     await withPatience(url, timeoutMs, async (database) => {

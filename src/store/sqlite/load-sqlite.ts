@@ -37,7 +37,7 @@ const turnMs = 10_000;
  */
 export async function loadSqlite(path: string, file: string, setup: LoadSetup): Promise<CheckedDump> {
   assertNodeVersion(process.versions.node);
-  const checked = await checkDump(file);
+  const checked = await checkDump(file, setup);
   const database = databasePath(path);
   let target: SqliteTarget | undefined;
   try {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { watch } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, rename, stat, truncate, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import type { Registry } from "../../../src/runtime/tool/registry.ts";
 import { runChild } from "../../store/sqlite/child.ts";
@@ -57,6 +57,32 @@ it("dumps a store while its server goes on, and makes another store of that", as
   expect(JSON.parse(shown[1])).toMatchObject({ id: first, state: "completed" });
   expect(JSON.parse((await run(copy, "list", "--json"))[1])).toMatchObject({ tasks: [{ id: first }] });
   expect((await readdir(place.cwd)).filter((name) => name.startsWith("."))).toEqual([]);
+});
+
+it("takes along the files that tasks keep in a folder", async () => {
+  const place = await somePlace("SQLite");
+  const runtime = await serve(place, works);
+  const id = await call(runtime, "work");
+  await expect.poll(() => adminJson(place, "show", id)).toMatchObject({ state: "completed" });
+  await runtime.stop();
+  const names = [
+    join("0a", id, "0b.0"),
+    join("0a", id, "0b.1"),
+    join("0a", id, ".half.tmp"),
+    join("0a", "other", "0c.0"),
+  ];
+  for (const name of names) {
+    await mkdir(join(place.cwd, "files", dirname(name)), { recursive: true });
+    await writeFile(join(place.cwd, "files", name), `bytes of ${name}`);
+  }
+  await admin(place, "dump", "tasks.dump", "--blobs", "files");
+  const copy = beside(place, "copy/tasks.db");
+  expect(await run(copy, "load", "tasks.dump")).toEqual([2, expect.stringContaining("--blobs FOLDER")]);
+  expect(await run(copy, "load", "tasks.dump", "--blobs", "restored")).toMatchObject([0]);
+  const restored = await readdir(join(place.cwd, "restored", "0a"), { recursive: true });
+  expect(restored.toSorted()).toEqual([id, join(id, "0b.0"), join(id, "0b.1")]);
+  const file = join(place.cwd, "restored", "0a", id, "0b.1");
+  expect(await readFile(file, "utf8")).toBe(`bytes of ${names[1] ?? ""}`);
 });
 
 it("has what several writers were told before it began, and none of their writes fails", async () => {

@@ -23,6 +23,7 @@ import { spanText, timeText } from "../../output/times.ts";
 import { encryptionKeys } from "../../server/encryption-keys.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { watchSignals } from "../../terminal/signal-watch.ts";
+import { blobsIn } from "./blobs-in.ts";
 import { adminFailure } from "./admin-failure.ts";
 import { selectionOf, type SelectionOptions } from "./selection.ts";
 import type { AdminSession } from "./with-admin.ts";
@@ -84,14 +85,16 @@ export function addDatabaseCommands(
   add(
     command("dump", "copy the store to a file while servers keep running")
       .argument("<file>", "the new file")
-      .option("--since <file>", "write only what changed since this earlier dump of the store"),
+      .option("--since <file>", "write only what changed since this earlier dump of the store")
+      .option("--blobs <folder>", "with the files that tasks keep there, outside of the store"),
     dump,
   );
   add(
     command("load", "fill an empty store from a dump, of SQLite or Postgres")
       .argument("<file>", "the dump")
       .option("--partial", "keep servers out until a later dump has been loaded too")
-      .option("--beside", "let the store be opened while servers have the original open"),
+      .option("--beside", "let the store be opened while servers have the original open")
+      .option("--blobs <folder>", "where files go that the dump has from outside of the store"),
     load,
   );
   add(
@@ -168,14 +171,19 @@ async function unlessStopped<Result>(
   }
 }
 
-async function dump({ io }: Context, given: Given<{ readonly since?: string }>): Promise<Done> {
+async function dump(
+  context: Context,
+  given: Given<{ readonly since?: string; readonly blobs?: string }>,
+): Promise<Done> {
+  const { io } = context;
   const { at, word, options } = given;
   const begun = performance.now();
   const file = resolve(io.cwd, word);
   const since = options.since === undefined ? undefined : resolve(io.cwd, options.since);
+  const blobs = await blobsIn(context, options.blobs);
   const { dumpStore } = await import("../../../store/data-care.ts");
   const made = await unlessStopped("no dump was made", (signal) =>
-    dumpStore(at, file, { now: io.now(), since, signal }),
+    dumpStore(at, file, { now: io.now(), since, blobs, signal }),
   );
   const { tasks, changed, unreadable, bytes } = made;
   const ms = Math.round(performance.now() - begun);
@@ -189,14 +197,16 @@ async function dump({ io }: Context, given: Given<{ readonly since?: string }>):
 }
 
 async function load(
-  { io }: Context,
-  { at, word, options }: Given<{ readonly partial?: true; readonly beside?: true }>,
+  context: Context,
+  { at, word, options }: Given<{ readonly partial?: true; readonly beside?: true; readonly blobs?: string }>,
 ): Promise<Done> {
+  const { io } = context;
   const file = resolve(io.cwd, word);
   const [partial, beside] = [options.partial === true, options.beside === true];
+  const blobs = await blobsIn(context, options.blobs);
   const { loadStore } = await import("../../../store/data-care.ts");
   const { header, tasks } = await unlessStopped("to go on, run the same command again", (signal) =>
-    loadStore(at, file, { beside, partial, signal }),
+    loadStore(at, file, { beside, partial, blobs, signal }),
   );
   const json: LoadJson = { file, tasks, at: Date.parse(header.at), partial, beside };
   const more =
