@@ -15,7 +15,7 @@ export function adminOf(store: TaskStore): AdminStore {
 }
 
 /** What lists and charts are read from. */
-export interface ShownFrom extends Pick<AdminStore, "tasks" | "count" | "endedTools"> {
+export interface ShownFrom extends Pick<AdminStore, "tasks" | "count" | "endedTools" | "estimate"> {
   readonly between: NodeReports["between"];
 }
 
@@ -40,6 +40,7 @@ export async function readToShow<T extends object>(
     tasks: (...page) => admin.tasks(...page),
     count: (...range) => admin.count(...range),
     endedTools: () => admin.endedTools(),
+    ...(admin.estimate !== undefined && { estimate: () => admin.estimate?.() ?? Promise.resolve([]) }),
     between: async (...range) => (await store.reports?.between(...range)) ?? [],
   });
 }

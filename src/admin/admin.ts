@@ -27,7 +27,7 @@ import {
   whole,
   wholeOrNull,
 } from "./shape.ts";
-import { adminTaskStates, adminWaitReasons } from "./task-state.ts";
+import { adminTaskStates, adminWaitReasons, countNames } from "./task-state.ts";
 
 /**
  * The state of a task as operators see it. `queued`: it can be claimed. `running`: its handler works. `waiting`: the handler sleeps, waits
@@ -284,9 +284,14 @@ class DeclaredToolCounts {
   readonly cancelled = member(whole);
   /** When it was paused, and by whom; null if it is not paused. */
   readonly paused = member(z.nullable(z.object({ since: time, actor: text })));
+  /** Which of the numbers are estimates. Left out: none is. */
+  readonly estimated? = optional(list(z.enum(countNames)));
 }
 
-/** How many tasks a tool has. Every number is at most `most`, which also limits how many unfinished tasks are examined. */
+/**
+ * How many tasks a tool has. Every exact number is at most `most`, which also limits how many unfinished tasks are examined: one that reaches
+ * it is an estimate, or "at least so many" on a store that makes none.
+ */
 export interface ToolCounts extends DeclaredToolCounts {}
 
 class DeclaredCounts {

@@ -3,12 +3,11 @@ import type { TaskStore, StoreChanges } from "../store/store.ts";
 import { Acts } from "./act.ts";
 import { BulkActs } from "./bulk.ts";
 import { BulkRunner, type RunnerServices } from "./bulk-runner.ts";
-import type { TaskChanges, Counts, FailureGroup, ToolCounts, WaitCounts } from "./admin.ts";
-import { adminWaitReasons } from "./task-state.ts";
-import { waitsForOf } from "../task/waits-for.ts";
+import type { TaskChanges, FailureGroup } from "./admin.ts";
+import { countTasks, EndedCounts, mostCounted } from "./count-tasks.ts";
 import { call, methodsOf } from "./operation.ts";
 import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./operations.ts";
-import { adminOf, readToShow, type ShownFrom } from "./admin-store-of.ts";
+import { adminOf, readToShow } from "./admin-store-of.ts";
 import { unknown } from "./refusals.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { actionsOn, allActions } from "./actions.ts";
@@ -16,14 +15,14 @@ import { mostReports, nodesIn } from "./nodes.ts";
 import { listed, showTask } from "./show-task.ts";
 import { filePartOf } from "./show-artifacts.ts";
 import { Timeline } from "./timeline.ts";
-import { adminStateOf, errorText } from "./summary.ts";
+import { errorText } from "./summary.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import { minuteOf } from "../runtime/reports/process-counts.ts";
 import { readReport } from "../runtime/reports/process-report.ts";
 import type { NodeReports } from "../store/node-reports.ts";
 import { ActivitySum } from "./activity-of.ts";
 import type { Activity } from "./activity.ts";
-import type { AdminStore, EndedAs } from "../store/admin-store.ts";
+import type { AdminStore } from "../store/admin-store.ts";
 
 const mostMessages = 10_000;
 
@@ -178,71 +177,8 @@ export async function activityIn(
   return sums.result();
 }
 
-/** The limit of counts: larger ones take longer, and operators do not go through so many tasks one by one. */
-export const mostCounted = 10_000;
-
-/** Unfinished tasks to read at a time. */
-const openAtOnce = 500;
-
 /** Tasks whose outcomes are read at a time. */
 const atOnce = 50;
-
-/** Reads the unfinished tasks, and counts the finished ones by the index, unless that was slow recently. */
-export async function countTasks(
-  admin: Pick<AdminStore, "paused">,
-  ends: EndedCounts,
-  from: Omit<ShownFrom, "between">,
-): Promise<Counts> {
-  const [pausedTools, endedTools, open] = await Promise.all([
-    admin.paused(),
-    from.endedTools(),
-    countOpen(from),
-  ]);
-  const paused = new Map(pausedTools.map(({ tool, since, actor }) => [tool, { since, actor }]));
-  const names = [...new Set([...endedTools, ...open.keys(), ...paused.keys()])].sort();
-  const tools = await Promise.all(
-    names.map(async (tool): Promise<ToolCounts> => {
-      const ended = await ends.of(from, tool);
-      return { tool, ...(open.get(tool) ?? noneOpen), ...ended, paused: paused.get(tool) ?? null };
-    }),
-  );
-  return { most: mostCounted, tools };
-}
-
-type OpenStates = Pick<ToolCounts, "queued" | "waiting" | "running" | "inputRequired" | "blocked">;
-
-type OpenCounts = OpenStates & Pick<ToolCounts, "waitsFor">;
-
-const noneOpen: OpenCounts = {
-  queued: 0,
-  waiting: 0,
-  running: 0,
-  inputRequired: 0,
-  blocked: 0,
-  waitsFor: Object.fromEntries(adminWaitReasons.map((reason) => [reason, 0])) as WaitCounts,
-};
-
-/** Counts the newest unfinished tasks, by tool. */
-async function countOpen(from: Pick<AdminStore, "tasks">): Promise<ReadonlyMap<string, OpenCounts>> {
-  const counts = new Map<string, OpenCounts>();
-  let before: string | null = null;
-  for (let read = 0; read < mostCounted;) {
-    const tasks = await from.tasks({ of: "open" }, before, openAtOnce);
-    for (const task of tasks) {
-      const of = counts.get(task.tool) ?? noneOpen;
-      const state = adminStateOf(task);
-      const name = state === "input_required" ? "inputRequired" : state;
-      const reason = waitsForOf(task);
-      const waitsFor = reason === null ? of.waitsFor : { ...of.waitsFor, [reason]: of.waitsFor[reason] + 1 };
-      if (name in of) counts.set(task.tool, { ...of, [name]: of[name as keyof OpenStates] + 1, waitsFor });
-    }
-    read += tasks.length;
-    before = tasks.at(-1)?.id ?? null;
-    if (tasks.length < openAtOnce) break;
-    await nextTurn();
-  }
-  return counts;
-}
 
 /** The errors of the newest `limit` failed tasks of a tool, most frequent first. */
 export async function failuresOf(
@@ -283,59 +219,4 @@ function count(groups: Map<string, FailureGroup>, text: string, taskId: string, 
     firstAt: Math.min(known.firstAt, at),
     lastAt: Math.max(known.lastAt, at),
   });
-}
-
-export type ToolEnds = Pick<ToolCounts, "completed" | "failed" | "cancelled">;
-
-type Counted = Pick<AdminStore, "count">;
-
-interface Counting {
-  readonly counts: Promise<ToolEnds>;
-  /** Epoch ms; the count is repeated after that. */
-  until: number;
-}
-
-/** A count that takes longer (ms) is cached. */
-const slowMs = 100;
-
-/** How many times as long as it took a result is kept, so that a page left open uses at most a fifth of the database. */
-const keptTimes = 4;
-
-/** How the tasks of each tool ended. A large database takes long to count, so concurrent and soon repeated reads share one result. */
-export class EndedCounts {
-  readonly #most: number;
-  readonly #now: () => number;
-  readonly #byTool = new Map<string, Counting>();
-
-  /** Counts end at `most`. */
-  constructor(most: number, now: () => number) {
-    this.#most = most;
-    this.#now = now;
-  }
-
-  of(admin: Counted, tool: string): Promise<ToolEnds> {
-    const known = this.#byTool.get(tool);
-    if (known !== undefined && this.#now() < known.until) return known.counts;
-    const counting: Counting = { counts: this.#count(admin, tool), until: Infinity };
-    this.#byTool.set(tool, counting);
-    const begun = this.#now();
-    const forget = (): void => void (this.#byTool.get(tool) === counting && this.#byTool.delete(tool));
-    counting.counts.then(() => {
-      const took = this.#now() - begun;
-      if (took < slowMs) forget();
-      else counting.until = this.#now() + keptTimes * took;
-    }, forget);
-    return counting.counts;
-  }
-
-  async #count(admin: Counted, tool: string): Promise<ToolEnds> {
-    const of = (as: EndedAs): Promise<number> => admin.count({ of: "ended", tool, as }, this.#most);
-    const [completed, error, errorResult, cancelled] = await Promise.all([
-      of("result"),
-      of("error"),
-      of("error_result"),
-      of("cancelled"),
-    ]);
-    return { completed, failed: Math.min(this.#most, error + errorResult), cancelled };
-  }
 }

@@ -6,7 +6,11 @@ import { waitsForOf } from "../task/waits-for.ts";
 import type { AdminTaskState, TaskSummary } from "./admin.ts";
 
 /** A task's state for operators. */
-export function adminStateOf(task: TaskRecord): AdminTaskState {
+export function adminStateOf(
+  task: Pick<TaskRecord, "state" | "outcomeKind" | "lane" | "openInputs" | "waiting"> & {
+    readonly blocked?: object;
+  },
+): AdminTaskState {
   switch (task.state) {
     case "cancelled":
       return "cancelled";

@@ -16,3 +16,8 @@ export const adminTaskStates = [
 
 /** What unfinished tasks wait for. */
 export const adminWaitReasons = allWaitReasons;
+
+/** What is counted of the tasks of a tool: those that have not ended, and those that have. */
+export const openCounts = ["queued", "waiting", "running", "inputRequired", "blocked"] as const;
+export const endCounts = ["completed", "failed", "cancelled"] as const;
+export const countNames = [...openCounts, ...endCounts] as const;

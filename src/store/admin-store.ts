@@ -28,6 +28,8 @@ export interface AdminStore {
   tasks(range: TaskRange, before: string | null, limit: number): Promise<readonly TaskRecord[]>;
   /** The number of tasks in a range, at most `most`. */
   count(range: TaskRange, most: number): Promise<number>;
+  /** About how many tasks of each tool there are in each state, from a sample. Left out: there are no estimates. */
+  estimate?(): Promise<readonly AlikeTasks[]>;
   /** The names of tools with finished tasks, sorted. */
   endedTools(): Promise<readonly string[]>;
   /** The lengths of the tools' non-empty queues. Reads at most `most` tasks of each. */
@@ -43,8 +45,21 @@ export interface AdminStore {
   replica?(): Promise<ReplicaReads | undefined>;
 }
 
+/** Tasks of a tool that stand alike. */
+export interface AlikeTasks extends Pick<
+  TaskRecord,
+  "tool" | "state" | "outcomeKind" | "lane" | "waiting" | "waitsFor"
+> {
+  /** 1: they have open questions. */
+  readonly openInputs: number;
+  /** Left out: they are not blocked. */
+  readonly blocked?: object;
+  /** How many they are. */
+  readonly tasks: number;
+}
+
 /** Reads for lists and charts from a copy of the store, which may be behind. */
-export interface ReplicaReads extends Pick<AdminStore, "tasks" | "count" | "endedTools"> {
+export interface ReplicaReads extends Pick<AdminStore, "tasks" | "count" | "endedTools" | "estimate"> {
   readonly between: NodeReports["between"];
   /** How far it is behind (ms). */
   readonly behindMs: number;

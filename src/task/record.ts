@@ -284,6 +284,8 @@ export const generations = {
 export type GenerationName = keyof typeof generations;
 
 export const generationNames = Object.keys(generations) as readonly GenerationName[];
+/** Those whose requestors can list their tasks. */
+export const listedGenerations: readonly GenerationName[] = ["2025-11-25", "sep-1686", "plain"];
 
 /** A W3C Trace Context, as `_meta` carries it and a task stores it. */
 export interface TraceContext {

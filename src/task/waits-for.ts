@@ -8,7 +8,9 @@ export const allWaitReasons = [...(Object.keys(waitReasons) as WaitReason[]), "s
 export type TaskWait = (typeof allWaitReasons)[number];
 
 /** Null if the task does not wait, or if that is not known. */
-export function waitsForOf(task: TaskRecord): TaskWait | null {
+export function waitsForOf(
+  task: Pick<TaskRecord, "state" | "openInputs" | "lane" | "waitsFor"> & { readonly blocked?: object },
+): TaskWait | null {
   if (isTerminal(task.state) || task.blocked !== undefined) return null;
   if (task.openInputs > 0) return "question";
   return task.lane === null ? task.waitsFor : "slot";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { EndedCounts } from "../../src/admin/create-admin.ts";
+import { EndedCounts } from "../../src/admin/count-tasks.ts";
 
 /** A store that counts one more each time, for so long. */
 function slowStore(tookMs: () => number) {

@@ -1,10 +1,13 @@
 import { insertRows } from "../tables/postgres-statements.ts";
 import { actionTable, pausedToolTable } from "../tables/tables.ts";
-import { finished, isAsking, isReady, isWaiting, recordList, unfinished } from "../tables/task.ts";
+import { finished, isAsking, isReady, isWaiting, recordList, taskTable, unfinished } from "../tables/task.ts";
 import type { Names } from "./names.ts";
 import { withQueuedHandlers } from "./queue-handlers.ts";
 
 const recordColumns = recordList();
+
+/** In what tasks are alike that stand alike, besides questions and blocks. */
+export const alikeTasks = taskTable.pick("tool", "state", "lane", "waiting", "waitsFor", "outcomeKind");
 
 /** The reads and writes of operators. Conditions repeat those of the partial indexes. */
 export function adminStatements(names: Names) {
@@ -20,6 +23,7 @@ export function adminStatements(names: Names) {
   const principal =
     "generation = $1 AND coalesce(principal, '') = coalesce($2::text, '') AND (principal IS NULL) = ($2::text IS NULL)";
   const stored = actionTable.list();
+  const pages = `(pg_relation_size('${task}'::regclass) / current_setting('block_size')::int)`;
   return {
     all: tasks("true"),
     open: tasks(unfinished),
@@ -52,6 +56,11 @@ export function adminStatements(names: Names) {
         SELECT count(*)::int AS tasks FROM (
           SELECT 1 FROM ${task}
           WHERE ${isWaiting} AND method = waiting.method AND tool = waiting.tool LIMIT $1) AS seen) AS counted`,
+    /** Of about so many pages of the table: the same ones each time, so that numbers do not jump. */
+    estimate: `SELECT ${alikeTasks.list()}, CASE WHEN open_inputs > 0 THEN 1 ELSE 0 END,
+        CASE WHEN blocked IS NULL THEN 0 ELSE 1 END, round(count(*) * greatest(1, ${pages} / $1::float8))::bigint
+      FROM ${task} TABLESAMPLE SYSTEM (least(100, 100 * $1::float8 / greatest(1, ${pages}))) REPEATABLE (0)
+      GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`,
     failedKeys: `SELECT key FROM ${journal} WHERE task_id = $1 AND error IS NOT NULL LIMIT $2`,
     actions: `SELECT ${stored} FROM ${action} WHERE seq < $1 ORDER BY seq DESC LIMIT $2`,
     actionsOf: `SELECT ${stored} FROM ${action} WHERE task_id = $1 AND task_id IS NOT NULL AND seq < $2

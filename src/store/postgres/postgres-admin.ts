@@ -1,11 +1,11 @@
 import type { StoredAction, TaskRecord } from "../../task/record.ts";
 import { inClear } from "../codec.ts";
 import { actionTable, pausedToolTable } from "../tables/tables.ts";
-import type { AdminStore, PausedTool, ReplicaReads, TaskRange } from "../admin-store.ts";
+import type { AdminStore, AlikeTasks, PausedTool, ReplicaReads, TaskRange } from "../admin-store.ts";
 import { summedByTool, type QueueLength } from "../queue-length.ts";
 import { columnsOf, integer, integerOrNull, oneOf, text, textOrStored, type Row } from "../row.ts";
 import { storedOrNull, toStored } from "../stored-text.ts";
-import { adminStatements, type AdminStatements } from "./admin-sql.ts";
+import { adminStatements, alikeTasks, type AdminStatements } from "./admin-sql.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
 import { PostgresBulk } from "./postgres-bulk.ts";
@@ -26,6 +26,29 @@ function lengthOf(row: Row): QueueLength {
     tasks: integer(row, lengthAt.tasks),
     since: integerOrNull(row, lengthAt.since),
   };
+}
+
+/** How many pages of the table an estimate looks at. */
+const sampledPages = 500;
+
+/** The columns after those of `alikeTasks`. */
+const groupAt = columnsOf(["openInputs", "isBlocked", "tasks"]);
+
+/** Tasks of another version, which cannot be read, are left out. */
+function alikeIn(row: Row): readonly AlikeTasks[] {
+  const group = row.slice(alikeTasks.names.length);
+  try {
+    return [
+      {
+        ...alikeTasks.decode(row),
+        openInputs: integer(group, groupAt.openInputs),
+        ...(integer(group, groupAt.isBlocked) === 1 && { blocked: {} }),
+        tasks: integer(group, groupAt.tasks),
+      },
+    ];
+  } catch {
+    return [];
+  }
 }
 
 /** For a range: the statement for its tasks, the one that counts them, and the search parameters of both. */
@@ -63,6 +86,7 @@ export class PostgresAdmin implements AdminStore {
       tasks: (...page) => copy.tasks(...page),
       count: (...range) => copy.count(...range),
       endedTools: () => copy.endedTools(),
+      estimate: () => copy.estimate(),
       between: (...range) => reportsBetween(database, this.#names, ...range),
       behindMs,
     };
@@ -83,6 +107,11 @@ export class PostgresAdmin implements AdminStore {
     const { count, values } = this.#query(range);
     const [row] = await this.#open().database.read(count, [...values, most]);
     return Number(row?.[0] ?? 0);
+  }
+
+  async estimate(): Promise<readonly AlikeTasks[]> {
+    const rows = await this.#open().database.read(this.#sql.estimate, [sampledPages]);
+    return rows.flatMap(alikeIn);
   }
 
   async endedTools(): Promise<readonly string[]> {

@@ -1,6 +1,11 @@
 import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
 import { type HandlerName, compareNames, hasHandler } from "../../task/queue.ts";
-import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
+import {
+  listedGenerations,
+  type TaskRecord,
+  type TaskRequest,
+  type TaskSnapshot,
+} from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import { latestTime, storable } from "../../task/time.ts";
 import { inClear, unlessUndecrypted, type Codec } from "../codec.ts";
@@ -207,7 +212,8 @@ export class PostgresReader {
 
   #listOf({ generation, principal, scope }: TaskFilter): { sql: string; values: readonly SqlValue[] } {
     if (scope === undefined) {
-      if (principal === undefined) return { sql: this.#sql.ofGeneration, values: [generation] };
+      const ofAll = listedGenerations.includes(generation) ? this.#sql.ofGeneration : this.#sql.ofUnlisted;
+      if (principal === undefined) return { sql: ofAll, values: [generation] };
       return { sql: this.#sql.owned, values: [generation, storedOrNull(principal)] };
     }
     const values = [generation, toStored(scope)];

@@ -67,7 +67,7 @@ export function reportStatements({ report, owner, task }: Names) {
     /** A range, so that the order uses the index: for an owner without tasks, all running tasks would be scanned otherwise. */
     owners: `SELECT id, (SELECT count(*)::int FROM (
         SELECT 1 FROM ${task} WHERE task.state = 'running' AND task.owner >= living.id AND task.owner <= living.id
-          AND task.waiting = 0 AND task.open_inputs = 0
+          AND task.waiting = 0 AND task.open_inputs IS NULL
         ORDER BY task.owner, task.id LIMIT $2) AS held), drain_until
       FROM (SELECT id, drain_until FROM ${owner} WHERE ${seemsToLive("$1::float8")}) AS living ORDER BY id`,
   };

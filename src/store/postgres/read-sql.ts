@@ -8,7 +8,7 @@ import {
   pieceBody,
   requestTable,
 } from "../tables/of-task.ts";
-import { finished, isBlocked, isWaiting, recordList, unfinished } from "../tables/task.ts";
+import { finished, isBlocked, isListed, isWaiting, recordList, unfinished } from "../tables/task.ts";
 import type { Names } from "./names.ts";
 import { withQueuedHandlers } from "./queue-handlers.ts";
 
@@ -81,10 +81,12 @@ export function readStatements(names: Names) {
       "$5",
       "$6",
     ]),
-    ofGeneration: newest("generation = $1", ["$2", "$3", "$4"]),
+    ofGeneration: newest(`generation = $1 AND ${isListed}`, ["$2", "$3", "$4"]),
+    /** Among all tasks: no client asks for these. */
+    ofUnlisted: newest(`generation = $1 AND NOT ${isListed}`, ["$2", "$3", "$4"]),
     unfinished: `SELECT ${recordColumns} FROM ${task} WHERE ${unfinished} AND id > $1 ORDER BY id LIMIT $2`,
     due: `SELECT id FROM ${task} WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at <= $1
-      ORDER BY sweep_at, id LIMIT $2`,
+      ORDER BY sweep_at LIMIT $2`,
     /** After the first time and up to the second, at which no wait ends by itself. */
     nextSweep: `SELECT least(
       (SELECT min(sweep_at) FROM ${task} WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at > $1 AND sweep_at <= $2),

@@ -125,7 +125,7 @@ export function factStatements(names: Names) {
     countEvents: `SELECT count(*) FROM ${event} WHERE task_id = $1 AND value IS NOT NULL`,
     /** Other deletes skip them. */
     lockDeletable: `SELECT id, principal FROM ${task} WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= $1
-      ORDER BY sweep_at, id LIMIT $2 FOR UPDATE SKIP LOCKED`,
+      ORDER BY sweep_at LIMIT $2 FOR UPDATE SKIP LOCKED`,
     /** In order of ids, like all locks. Skips what others are waking; the next look finds it if it is still there. */
     lockToWake: `SELECT ${recordColumns} FROM ${task}
       WHERE task.id = ANY (ARRAY(

@@ -10,4 +10,4 @@ export const selectReports = `
 export const selectRunningOwners = `
   SELECT owner FROM (
     SELECT owner, state, waiting, open_inputs FROM task INDEXED BY task_unfinished WHERE state IN ('queued', 'running') ORDER BY id LIMIT ? + 0)
-  WHERE state = 'running' AND waiting = 0 AND open_inputs = 0`;
+  WHERE state = 'running' AND waiting = 0 AND open_inputs IS NULL`;

@@ -42,8 +42,10 @@ export function postgresTables(tables: readonly AnyTable[], named: Naming): stri
   return tables
     .map((table) => {
       const name = named(table.table);
-      // Numbers first: between texts, each would need padding.
-      const written = table.written.toSorted((a, b) => width(a) - width(b));
+      // What never changes first: of a new version on the same page, only what differs is logged. Then numbers: between texts, each would need padding.
+      const written = table.written.toSorted(
+        (a, b) => Number(b.isWrittenOnce) - Number(a.isWrittenOnce) || width(a) - width(b),
+      );
       const columns = [
         ...(table.serial === undefined ? [] : [`${table.serial} bigint GENERATED ALWAYS AS IDENTITY`]),
         // Compared by their bytes.

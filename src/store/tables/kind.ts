@@ -44,6 +44,14 @@ export const aText: Kind<string> = { type: "text", write: toStored, read: text }
 
 export const anInteger: Kind<number> = { type: "integer", write: (value) => value, read: integer };
 
+/** A number that is 0 in most rows, in which NULL stands for it: there it takes no room. */
+export const aCount: Kind<number> = {
+  ...anInteger,
+  isNullable: true,
+  write: (value) => (value === 0 ? null : value),
+  readNull: () => 0,
+};
+
 /** A time that is shown to clients (epoch ms). */
 export const aTime: Kind<number> = { ...anInteger, read: time };
 

@@ -12,6 +12,7 @@ import { blockReasons, type Blocked } from "../../task/blocked.ts";
 import type { OutcomeKind, TaskState } from "../../task/outcome.ts";
 import {
   generations,
+  listedGenerations,
   type Expiry,
   type ParentTask,
   type Progress,
@@ -25,6 +26,7 @@ import type { Suspicion } from "../../task/loss.ts";
 import { inClear, type Codec, type Place } from "../codec.ts";
 import { text, textOrNull, type Row } from "../row.ts";
 import {
+  aCount,
   aFlag,
   aName,
   anInteger,
@@ -53,6 +55,10 @@ export const isWaiting = "state = 'queued' AND lane IS NULL AND run_after IS NOT
 export const isBlocked = "state = 'queued' AND blocked IS NOT NULL";
 /** Only while processes crash there are any. */
 export const isTried = "state = 'running' AND crashes > 1";
+/** Of a generation whose clients can list tasks. */
+export const isListed = `generation IN (${listedGenerations.map((name) => `'${name}'`).join(", ")})`;
+/** Postgres keeps few rows of the same time apart by their places. */
+const bySweep = { sqlite: "sweep_at, id", postgres: "sweep_at" };
 export const isAsking = `${unfinished} AND open_inputs > 0`;
 
 const states: Readonly<Record<TaskState, true>> = {
@@ -206,11 +212,11 @@ export const taskTable = new Table<TaskRecord>("task", {
     pollIntervalMs: anInteger,
     statusMessage: withWords(orNull(aText), (message, convert) => convert(message)),
     progress: withWords(orNull(json<Progress>()), progressWith),
-    logged: anInteger,
-    outputs: anInteger,
-    openInputs: anInteger,
-    childInputs: anInteger,
-    openWaits: anInteger,
+    logged: aCount,
+    outputs: aCount,
+    openInputs: aCount,
+    childInputs: aCount,
+    openWaits: aCount,
     cancelRequestedAt: orNull(anInteger),
     cancelBy: orNull(anInteger),
     awaitedBy: words,
@@ -221,7 +227,7 @@ export const taskTable = new Table<TaskRecord>("task", {
     attempt: anInteger,
     attempts: withWords(someAttempts, attemptsWith),
     toolVersion: orNull(anInteger),
-    failures: anInteger,
+    failures: aCount,
     limited: aFlag,
     token: orNull(aText),
     startedAt: orNull(anInteger),
@@ -229,7 +235,7 @@ export const taskTable = new Table<TaskRecord>("task", {
     waiting: aFlag,
     openArtifacts: orNone(anInteger),
     waitsFor: orNull(aName(waitReasons)),
-    crashes: anInteger,
+    crashes: aCount,
     suspicion: orNone(json<Suspicion>(isSuspicion)),
     outcomeKind: orNull(checkedName(outcomeKinds)),
     retrieved: orNone(json<Retrieval>(isRetrieval)),
@@ -251,12 +257,14 @@ export const taskTable = new Table<TaskRecord>("task", {
     task_owner: {
       on: { sqlite: "generation, principal, id", postgres: "generation, coalesce(principal, ''), id" },
     },
-    task_generation: { on: "generation, id" },
+    /** For lists of tasks of all callers. In Postgres each entry would be written anew with each change of the state. */
+    task_generation: { on: { sqlite: "generation, id" } },
+    task_listed: { on: { postgres: "generation, id" }, where: isListed },
     task_scope: { on: "generation, scope, id", where: "scope <> ''" },
     task_unfinished: { on: "id", where: unfinished },
     task_asking: { on: "id", where: isAsking },
-    task_due: { on: "sweep_at, id", where: `${unfinished} AND sweep_at IS NOT NULL` },
-    task_deletable: { on: "sweep_at, id", where: `${finished} AND sweep_at IS NOT NULL` },
+    task_due: { on: bySweep, where: `${unfinished} AND sweep_at IS NOT NULL` },
+    task_deletable: { on: bySweep, where: `${finished} AND sweep_at IS NOT NULL` },
     /** SQLite counts in an index of columns alone. */
     task_ended_as: {
       on: { sqlite: "tool, state, outcome_kind, id", postgres: "tool, coalesce(outcome_kind, state), id" },

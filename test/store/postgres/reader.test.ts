@@ -209,7 +209,9 @@ describe("a journal", () => {
   });
 
   test("of a request that is damaged: so is the request", async () => {
-    await schema.run(`INSERT INTO ${schema.names.request} VALUES ('task-a', '{', '{}')`);
+    await schema.run(
+      `INSERT INTO ${schema.names.request} (task_id, origin, arguments) VALUES ('task-a', '{', '{}')`,
+    );
     await expect(reader.request("task-a")).rejects.toMatchObject(unreadable);
   });
 });

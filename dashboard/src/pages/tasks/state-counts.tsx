@@ -1,19 +1,19 @@
 import type { JSX } from "preact";
-import type { Counts, AdminTaskState, ToolCounts } from "../../../../src/admin/admin.ts";
+import type { Counts, AdminTaskState } from "../../../../src/admin/admin.ts";
+import { countText, type CountName } from "../../parts/counted.ts";
 import { stateNames } from "../../parts/state-badge.tsx";
 import { taskStates, type TaskFilter } from "./task-filter.ts";
 
-const memberOf: Readonly<Record<AdminTaskState, Exclude<keyof ToolCounts, "tool" | "paused" | "waitsFor">>> =
-  {
-    queued: "queued",
-    waiting: "waiting",
-    running: "running",
-    input_required: "inputRequired",
-    blocked: "blocked",
-    completed: "completed",
-    failed: "failed",
-    cancelled: "cancelled",
-  };
+const memberOf: Readonly<Record<AdminTaskState, CountName>> = {
+  queued: "queued",
+  waiting: "waiting",
+  running: "running",
+  input_required: "inputRequired",
+  blocked: "blocked",
+  completed: "completed",
+  failed: "failed",
+  cancelled: "cancelled",
+};
 
 interface StateCountsProps {
   readonly counts: Counts | undefined;
@@ -29,6 +29,7 @@ export function StateCounts({ counts, filter, onChange }: StateCountsProps): JSX
       states: states.includes(state) ? states.filter((each) => each !== state) : [...states, state],
     });
   };
+  const shown = counts?.tools.filter(({ tool }) => filter.tool === "" || tool === filter.tool) ?? [];
   return (
     <div class="states" role="group" aria-label="States">
       <button
@@ -47,18 +48,10 @@ export function StateCounts({ counts, filter, onChange }: StateCountsProps): JSX
           aria-pressed={filter.states.includes(state)}
           onClick={() => toggle(state)}
         >
-          {stateNames[state]} <span class="number">{counts && countText(counts, state, filter.tool)}</span>
+          {stateNames[state]}{" "}
+          <span class="number">{counts && countText(shown, memberOf[state], counts.most)}</span>
         </button>
       ))}
     </div>
   );
-}
-
-/** Counts end at `most`. */
-function countText({ tools, most }: Counts, state: AdminTaskState, tool: string): string {
-  const numbers = tools
-    .filter((each) => tool === "" || each.tool === tool)
-    .map((each) => each[memberOf[state]]);
-  const sum = numbers.reduce((total, number) => total + number, 0);
-  return `${sum.toLocaleString()}${numbers.some((number) => number >= most) ? "+" : ""}`;
 }

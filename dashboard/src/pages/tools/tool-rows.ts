@@ -1,5 +1,6 @@
 import type { Activity, ToolActivity } from "../../../../src/admin/activity.ts";
 import type { Counts, AdminTaskState, ToolCounts } from "../../../../src/admin/admin.ts";
+import { countText } from "../../parts/counted.ts";
 
 /** A tool's row: its activity in the period, and the current states of its tasks. */
 export interface ToolRow extends ToolActivity {
@@ -47,21 +48,17 @@ function idle(tool: string, minutes: number): ToolActivity {
   };
 }
 
-/** Counts end at `most`. */
 function openTasks(counts: ToolCounts, most: number): ToolRow["now"] {
   const states = [
-    ["queued", counts.queued, "queued"],
-    ["waiting", counts.waiting, "waiting"],
-    ["running", counts.running, "running"],
-    ["input_required", counts.inputRequired, "needing input"],
-    ["blocked", counts.blocked, "blocked"],
+    ["queued", "queued", "queued"],
+    ["waiting", "waiting", "waiting"],
+    ["running", "running", "running"],
+    ["input_required", "inputRequired", "needing input"],
+    ["blocked", "blocked", "blocked"],
   ] as const;
   return states
-    .filter(([, count]) => count > 0)
-    .map(([state, count, name]) => ({
-      state,
-      text: `${count.toLocaleString()}${count >= most ? "+" : ""} ${name}`,
-    }));
+    .filter(([, name]) => counts[name] > 0)
+    .map(([state, name, words]) => ({ state, text: `${countText([counts], name, most)} ${words}` }));
 }
 
 /** A rate with as many digits as are useful. */

@@ -2,22 +2,24 @@ import type { Counts, ToolCounts, WaitCounts } from "../../../admin/admin.ts";
 import { fittedTable, type Column } from "../../output/fitted-table.ts";
 import { timeText } from "../../output/times.ts";
 
+type CountName = NonNullable<ToolCounts["estimated"]>[number];
+
 interface CountColumn extends Column {
-  readonly text: (tool: ToolCounts, number: (count: number) => string) => string;
+  readonly text: (tool: ToolCounts, number: (name: CountName) => string) => string;
 }
 
 const waitsFor = "WAITS FOR";
 
 const countColumns: readonly CountColumn[] = [
   { title: "TOOL", least: 8, text: ({ tool }) => tool },
-  numbers("QUEUED", ({ queued }) => queued),
-  numbers("WAITING", ({ waiting }) => waiting),
-  numbers("RUNNING", ({ running }) => running),
-  numbers("ASKING", ({ inputRequired }) => inputRequired),
-  numbers("BLOCKED", ({ blocked }) => blocked),
-  numbers("DONE", ({ completed }) => completed),
-  numbers("FAILED", ({ failed }) => failed),
-  numbers("CANCELLED", ({ cancelled }) => cancelled),
+  numbers("QUEUED", "queued"),
+  numbers("WAITING", "waiting"),
+  numbers("RUNNING", "running"),
+  numbers("ASKING", "inputRequired"),
+  numbers("BLOCKED", "blocked"),
+  numbers("DONE", "completed"),
+  numbers("FAILED", "failed"),
+  numbers("CANCELLED", "cancelled"),
   { title: waitsFor, least: waitsFor.length, text: ({ waitsFor: counts }) => waitsText(counts) },
   {
     title: "PAUSED BY",
@@ -26,12 +28,12 @@ const countColumns: readonly CountColumn[] = [
   },
 ];
 
-function numbers(title: string, of: (tool: ToolCounts) => number): CountColumn {
+function numbers(title: string, name: CountName): CountColumn {
   return {
     title,
     least: Math.max(6, title.length),
     isNumber: true,
-    text: (tool, number) => number(of(tool)),
+    text: (_, number) => number(name),
   };
 }
 
@@ -48,32 +50,35 @@ function waitsText(counts: WaitCounts): string {
  * columns always.
  */
 export function countTable({ tools, most }: Counts, cells: number | undefined): string {
-  const number = (count: number): string => countText(count, most);
   const hasBlocked = cells === undefined || tools.some(({ blocked }) => blocked > 0);
   const hasWaits = cells !== undefined && tools.some((tool) => waitsText(tool.waitsFor) !== "");
   const columns = countColumns.filter(
     ({ title }) => (hasBlocked || title !== "BLOCKED") && (hasWaits || title !== waitsFor),
   );
-  const rows = tools.map((tool) => columns.map(({ text }) => text(tool, number)));
+  const rows = tools.map((tool) =>
+    columns.map(({ text }) => text(tool, (name) => countText(tool[name], most, isEstimate(tool, name)))),
+  );
   return fittedTable(columns, rows, cells);
 }
 
 /** The totals of running, asking and queued tasks. */
 export function totalsText({ tools, most }: Counts): string {
-  const sum = (of: (tool: ToolCounts) => number): string =>
+  const sum = (name: CountName): string =>
     countText(
-      tools.reduce((total, tool) => total + of(tool), 0),
+      tools.reduce((total, tool) => total + tool[name], 0),
       most,
+      tools.some((tool) => isEstimate(tool, name)),
     );
-  const [running, asking, queued] = [
-    sum((tool) => tool.running),
-    sum((tool) => tool.inputRequired),
-    sum((tool) => tool.queued),
-  ];
+  const [running, asking, queued] = [sum("running"), sum("inputRequired"), sum("queued")];
   return `${running} running, ${asking} waiting for answers, ${queued} queued\n`;
 }
 
-/** Counts end at `most`. */
-function countText(count: number, most: number): string {
+function isEstimate({ estimated = [] }: ToolCounts, name: CountName): boolean {
+  return estimated.includes(name);
+}
+
+/** Exact counts end at `most`. */
+function countText(count: number, most: number, isEstimated: boolean): string {
+  if (isEstimated) return `~${count}`;
   return count >= most ? `${most}+` : String(count);
 }
