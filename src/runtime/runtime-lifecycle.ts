@@ -1,8 +1,8 @@
 import { HoldfastError } from "../task/fault.ts";
+import { stopping } from "../task/unanswered.ts";
 import { Deadline } from "./deadline.ts";
 import type { Parts } from "./parts.ts";
 import type { Services } from "./services.ts";
-import { stopping } from "./stopping.ts";
 import { observeRuntime } from "./telemetry/observe-runtime.ts";
 import type { Clock } from "./clock.ts";
 import type { BesideTasks } from "./runtime.ts";
@@ -165,6 +165,9 @@ export class RuntimeLifecycle {
       attempts.stopLoading();
       await deadline.bound(dispatcher.close());
       await attempts.stop(deadline.passed);
+      // What the store begins to run for this process after the deadline is given back, or it would count as lost in a crash.
+      await creation.settled();
+      await dispatcher.close();
       await webhooks.stop(deadline.passed);
       await deadline.bound(Promise.all(this.#beside.map((work) => work.stop())));
       await deadline.bound(this.#parts.retrievals.settled());

@@ -10,6 +10,7 @@ import {
   type FaultCode,
 } from "../task/fault.ts";
 import type { JsonRpcError } from "../task/outcome.ts";
+import { cutOff } from "../task/unanswered.ts";
 
 /** Called with faults whose details callers must not see. */
 export type OnError = (error: unknown) => void;
@@ -18,7 +19,7 @@ export type OnError = (error: unknown) => void;
 export type ErrorOf = (thrown: unknown) => JsonRpcError;
 
 /** Internal faults whose text helps the caller and reveals nothing about the server. */
-const publicFaults: ReadonlySet<FaultCode> = new Set(["too_large", "stopping"]);
+const publicFaults: ReadonlySet<FaultCode> = new Set(["too_large", "stopping", "store_closed"]);
 
 /** The missing-capability error, as the text of the extension first numbered it. */
 export const legacyMissingCapability = -32003;
@@ -42,7 +43,8 @@ function internalMessage(thrown: unknown): string {
 
 function publicError(thrown: unknown): JsonRpcError | undefined {
   if (!(thrown instanceof HoldfastError)) return undefined;
-  const { message, data } = thrown;
+  // The store of a server that stops is the last to go. A handler may have begun; where none had, the call has a key, or is none.
+  const { message, data } = thrown.code === "store_closed" ? cutOff() : thrown;
   const code = jsonRpcCodeOf(thrown.code);
   if (code === -32603 && !publicFaults.has(thrown.code)) return undefined;
   return { code, message, ...(data !== undefined && { data }) };

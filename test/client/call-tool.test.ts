@@ -9,6 +9,13 @@ const accept = async (_request: InputRequest): Promise<InputResult> => ({
   content: { ok: true },
 });
 
+/** The error of a server that stops. */
+const unanswered = (begun: boolean) => ({
+  code: -32603,
+  message: "The server is stopping.",
+  data: { retryAfterMs: 5_000, "holdfast/begun": begun },
+});
+
 describe("a call", () => {
   it("gives the same result when answered at once and when answered with a task [X-007 X-107]", async () => {
     const { server, client } = await setUp();
@@ -261,6 +268,32 @@ describe("a call whose answer is lost", () => {
     told.wake();
     expect(await call).toEqual(sent);
     expect(server.of("tools/call")).toHaveLength(2);
+  });
+
+  it.each([
+    ["in its answer", { error: unanswered(false) }],
+    ["with HTTP 503", { error: unanswered(false), status: 503 }],
+  ])("is repeated as new to any server that has begun nothing, which says so %s", async (_, said) => {
+    const { server, client, clock } = await setUp({}, discoveredKeeping(0));
+    server.script("tools/call", said, said, { result: sent });
+    expect(await client.callTool("publish_report")).toEqual(sent);
+    expect(clock.naps).toEqual([5_000, 5_000]);
+    const metas = server.of("tools/call").map(({ params }) => params["_meta"] as Record<string, unknown>);
+    expect(metas.map((meta) => meta["holdfast/repeat"])).toEqual([undefined, undefined, undefined]);
+  });
+
+  it("is repeated where a server has begun it and does not end it, if the server recognises it", async () => {
+    for (const said of [{ error: unanswered(true) }, { status: 499 }]) {
+      const recognising = await setUp({}, discoveredHoldfast);
+      recognising.server.script("tools/call", said, { result: sent });
+      expect(await recognising.client.callTool("publish_report")).toEqual(sent);
+      const { params } = recognising.server.of("tools/call")[1] ?? {};
+      expect(params).toMatchObject({ _meta: { "holdfast/repeat": true } });
+      const other = await setUp();
+      other.server.script("tools/call", said, { result: sent });
+      await expect(other.client.callTool("publish_report")).rejects.toThrow();
+      expect(other.server.of("tools/call")).toHaveLength(1);
+    }
   });
 
   it("is not repeated after HTTP 500 to such a server, and tells the error inside", async () => {

@@ -12,7 +12,8 @@ import { compileCache } from "../compile-cache.ts";
 import { Signals } from "../peers/signals.ts";
 import { newPlace, type Place } from "../places/place.ts";
 
-const script = fileURLToPath(new URL("./server.ts", import.meta.url));
+const script = programAt("./server.ts");
+const loaded = programAt("./loaded-server.ts");
 
 /** What tools answer in text. */
 export const text = (said: string): object => ({ content: [{ type: "text", text: said }] });
@@ -93,8 +94,17 @@ export class Owners extends Signals {
     return this.#start("http-only", tools);
   }
 
-  async #start(way: string, tools: readonly string[]): Promise<Owner> {
-    const child = spawn(process.execPath, [script, way, this.database, this.folder, ...tools], {
+  /** Starts one with the tools of `loaded-server.ts` at this port; 0: a free one. */
+  startLoaded(port: number): Promise<Owner> {
+    return this.#spawn(loaded, this.database, this.folder, String(port));
+  }
+
+  #start(way: string, tools: readonly string[]): Promise<Owner> {
+    return this.#spawn(script, way, this.database, this.folder, ...tools);
+  }
+
+  async #spawn(...args: readonly string[]): Promise<Owner> {
+    const child = spawn(process.execPath, args, {
       stdio: ["pipe", "pipe", "inherit"],
       env: { ...process.env, ...this.#env },
     });
@@ -124,6 +134,10 @@ export class Owners extends Signals {
       .filter((event) => event.startsWith("(runs in "))
       .map((event) => Number(/\d+/.exec(event)?.[0]));
   }
+}
+
+function programAt(path: string): string {
+  return fileURLToPath(new URL(path, import.meta.url));
 }
 
 /** For longer than a dead process goes unnoticed, and then a missing tool is waited for. */

@@ -3,7 +3,7 @@ import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";
-import { nobody, Process, text, type Handler } from "./harness.ts";
+import { bodyOf, nobody, Process, text, type Handler } from "./harness.ts";
 import { Failing, Held, watchedStore } from "./watched-store.ts";
 
 const never = new Promise<never>(() => undefined);
@@ -34,7 +34,8 @@ describe("a stop keeps to its deadline", () => {
     expect(stopped()).toBe(false);
     await process.clock.advance(1);
     expect(stopped()).toBe(true);
-    await expect(calling).rejects.toMatchObject({ code: "stopping" });
+    // The handler has begun, and nobody knows what it has done.
+    await expect(calling).rejects.toMatchObject({ code: "stopping", data: { "holdfast/begun": true } });
     expect(process.clock.armed).toBe(0);
     expect(process.errors).toHaveLength(failing.hits);
   });
@@ -61,23 +62,41 @@ describe("a stop keeps to its deadline", () => {
     }
   });
 
-  it("where a task that is being read does not come on, which then runs nothing", async () => {
+  it("where a task that is being read does not come on, which then runs in the next process", async () => {
     const held = new Held("request");
-    const ran: string[] = [];
-    const process = await Process.started({
-      tools: { late: () => (ran.push("late"), text("late")) },
-      before: held.before,
-    });
-    await process.callId("late", { queued: true });
+    const ran: number[] = [];
+    const tools = { late: ((_, task) => (ran.push(task.attempt), text("late"))) satisfies Handler };
+    const process = await Process.started({ tools, before: held.before });
+    const id = await process.callId("late", { queued: true });
     await held.reached;
-    const stopped = watched(process.runtime.stop());
+    const stopping = process.restart({ tools });
+    const stopped = watched(stopping);
     await process.clock.advance(10_000);
     expect(stopped()).toBe(true);
     held.open();
-    await rest();
-    expect(ran).toEqual([]);
+    const next = await stopping;
+    // Nothing says that it may run twice, and it has not.
+    expect(bodyOf(await next.ended(id))).toEqual(text("late"));
+    expect([ran, (await next.get(id)).task.crashes, process.errors]).toEqual([[2], 0, []]);
   });
 });
+
+it.each(["create", "claim"] as const)(
+  "a task that the store gives to a process after its stop's deadline (%s) runs in the next one, as if it were new",
+  async (point) => {
+    const held = new Held(point);
+    const tools = { once: ((_, task) => text(`attempt ${task.attempt}`)) satisfies Handler };
+    const process = await Process.started({ tools, before: held.before });
+    const calling = process.callId("once", point === "claim" ? { queued: true } : {});
+    await held.reached;
+    const stopping = process.restart({ tools });
+    await process.clock.advance(10_000);
+    held.open();
+    const next = await stopping;
+    const ended = await next.ended(await calling);
+    expect([bodyOf(ended), ended.task.crashes, process.errors]).toEqual([text("attempt 2"), 0, []]);
+  },
+);
 
 it("a direct run whose task could not be made in time becomes one when the store takes it", async () => {
   const failing = new Failing("create");

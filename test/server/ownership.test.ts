@@ -2,7 +2,9 @@ import type { Tasks } from "holdfast";
 import type { Authenticate } from "holdfast/http";
 import { expect, it } from "vitest";
 import * as z from "zod";
+import { InMemorySession } from "../kit/in-memory-session.ts";
 import { text } from "../kit/messages.ts";
+import { startServer } from "../kit/server.ts";
 import { type Sending, StatelessClient } from "../kit/stateless-client.ts";
 
 const key = "holdfast/idempotencyKey";
@@ -90,3 +92,17 @@ it("does not run a tool twice that makes no task, when its call is repeated [A-4
   expect(runs).toBe(0);
   expect(await peer.start("shout", { word: "a" }, repeated)).toBeTypeOf("string");
 });
+
+it.each(["idempotentHint", "readOnlyHint"])(
+  "runs a tool without a task again that says it may run twice (%s), when its call is repeated",
+  async (hint) => {
+    const config = { task: "forbidden", annotations: { [hint]: true } } as const;
+    const made = (tasks: Tasks): void => void tasks.tool("direct", config, () => text("ran"));
+    const meta = { [key]: longKey, "holdfast/repeat": true };
+    const peer = await StatelessClient.of({ tools: made });
+    expect((await peer.call("direct", {}, { meta })).result).toMatchObject(text("ran"));
+    const session = await InMemorySession.open((await startServer(made)).server);
+    const call = { name: "direct", arguments: {}, _meta: meta };
+    expect(await session.request("tools/call", call)).toMatchObject(text("ran"));
+  },
+);

@@ -19,7 +19,11 @@ async function begun(
 }
 
 const job = { name: "job", arguments: {} };
-const lost = { code: -32_000, message: expect.stringContaining("Send the request again") as unknown };
+const lost = {
+  code: -32_000,
+  message: expect.stringContaining("Send the request again") as unknown,
+  data: { retryAfterMs: 1_000, "holdfast/begun": true },
+};
 
 /** A tool whose calls wait, and a session with one of them, which has a progress token. */
 async function waiting(options: Parameters<Job["add"]>[1] = { plain: "wait" }) {

@@ -1,3 +1,4 @@
+import type { JsonRpcError } from "../../task/outcome.ts";
 import type { ClientClock } from "../clock.ts";
 import { Failures, type Trouble } from "../task/failures.ts";
 import { isFinal, isTransient, isViolation, type Reply, type Unanswered } from "./reply.ts";
@@ -40,9 +41,14 @@ const limitCode = -32000;
 export function rateLimitAsLost<Value>(reply: Reply<Value>): Reply<Value> {
   if (reply.kind !== "error" || reply.error.code !== limitCode) return reply;
   const { error } = reply;
-  const retryAfterMs = isJsonObject(error.data) ? boundedRetryAfter(error.data["retryAfterMs"]) : undefined;
+  const retryAfterMs = retryAfterIn(error);
   if (retryAfterMs === undefined) return reply;
   return { kind: "lost", notReceived: true, retryAfterMs, message: error.message, cause: undefined, error };
+}
+
+/** The pause that an error asks for, in milliseconds: an hour at most; `undefined` if it asks for none. */
+export function retryAfterIn({ data }: Pick<JsonRpcError, "data">): number | undefined {
+  return isJsonObject(data) ? boundedRetryAfter(data["retryAfterMs"]) : undefined;
 }
 
 /** The longest pause that a server can ask for. */

@@ -8,7 +8,9 @@ import {
 import { describeCause, ownErrorIn } from "./describe-cause.ts";
 import { errorInBody, messageInBody } from "../reply/error-body.ts";
 import type { BadReply, ErrorReply, LostReply, Reply } from "../reply/reply.ts";
+import { retryAfterIn } from "../reply/retry.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
+import { begunDespite } from "../../task/unanswered.ts";
 import type { TaskClientError } from "../task-client-error.ts";
 import { isMalformed, NotAMessage } from "./wire-messages.ts";
 import { isJsonObject } from "../../generation/message.ts";
@@ -36,8 +38,14 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
   };
 }
 
-/** The reply for an error answer, which may stand for one that cannot be read. */
-export function errorAnswer(error: JsonRpcError): ErrorReply | BadReply {
+/** The reply for an error answer, which may stand for one that cannot be read, or for none. */
+export function errorAnswer(error: JsonRpcError): Failure {
+  const begun = begunDespite(error);
+  if (begun !== undefined) {
+    const { message } = error;
+    const lost = { kind: "lost", notReceived: !begun, message, cause: undefined, error } as const;
+    return { ...lost, retryAfterMs: retryAfterIn(error) };
+  }
   if (!isMalformed(error.data)) return { kind: "error", error };
   return { kind: "bad", code: "protocol", isFinal: false, message: error.message };
 }
@@ -49,14 +57,19 @@ function ownFailure({ code, message, cause }: TaskClientError): Failure {
   return { kind: "lost", notReceived: true, retryAfterMs: undefined, message, cause, error: undefined };
 }
 
+/** Timeouts, and what comes too early, too often, or when the server thinks that nobody waits any more. */
+const passing: ReadonlySet<number> = new Set([408, 425, 429, 499]);
+
 function httpFailure(cause: SdkHttpError, retryAfterMs: number | undefined): Failure {
   const { status, text } = cause.data;
   const error = errorInBody(text);
   const detail = messageInBody(text);
   const message = `The server answered HTTP ${status}${detail === undefined ? "" : `: ${detail}`}`;
-  if (status >= 500 || status === 429 || status === 408 || status === 425) {
-    // With 429 the server did not begin. Any 5xx may come from a proxy whose server had begun.
-    return { kind: "lost", notReceived: status === 429, retryAfterMs, message, cause, error };
+  if (status >= 500 || passing.has(status)) {
+    // With 429 the server did not begin. Any other may come from a proxy whose server had begun, unless the server says that it had not.
+    const notReceived = status === 429 || (error !== undefined && begunDespite(error) === false);
+    const pauseMs = retryAfterMs ?? (error && retryAfterIn(error));
+    return { kind: "lost", notReceived, retryAfterMs: pauseMs, message, cause, error };
   }
   // A firewall answers 403 as well, but not with JSON-RPC.
   if (status === 401 || status === 403)

@@ -1,5 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { isOver } from "../../task/expiry.ts";
+import { cutOff, stopping } from "../../task/unanswered.ts";
 import type { WireName } from "../../store/store.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { assertScopes } from "../../task/scopes.ts";
@@ -13,7 +14,6 @@ import { PromotableRun } from "../execution/promotable-run.ts";
 import type { CallEnd, TaskCall } from "../runtime.ts";
 import type { Services } from "../services.ts";
 import type { Slots } from "./slots.ts";
-import { stopping } from "../stopping.ts";
 import type { Sweeper } from "./sweeper.ts";
 import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/task-caller.ts";
@@ -64,15 +64,20 @@ export class Creation {
     return this.#track(() => this.#call(call, signal));
   }
 
-  /** Resolves when no task is being created any more. Direct runs become tasks now, or are given up at the deadline. */
+  /** Resolves when no task is being created any more, or at the deadline. Direct runs become tasks now, or are given up then. */
   async stop(deadline: Deadline): Promise<void> {
     this.#closed = true;
     for (const promotable of this.#promotable) {
-      if (promotable.run.signal.aborted) promotable.giveUp(stopping());
+      if (promotable.run.signal.aborted) promotable.giveUp(cutOff());
       else void promotable.promoteInTime();
     }
-    await deadline.bound(Promise.allSettled(this.#underWay));
-    for (const promotable of this.#promotable) promotable.giveUp(stopping());
+    await deadline.bound(this.settled());
+    for (const promotable of this.#promotable) promotable.giveUp(cutOff());
+  }
+
+  /** Resolves when no task is being created any more. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#underWay);
   }
 
   async #call(call: TaskCall, signal: AbortSignal): Promise<CallEnd> {

@@ -5,6 +5,7 @@ import { endingOf, type Ending } from "../../task/status-text.ts";
 import { blamedCrashes } from "../../task/suspicion.ts";
 import type { Refusal } from "../blocking.ts";
 import type { RuntimeSettings } from "../options.ts";
+import { isRepeatable } from "../tool/crash-rule.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolAtVersion } from "../tool/tool-config.ts";
 
@@ -73,8 +74,7 @@ export function mayRun(task: TaskRecord, tool: Tool): boolean {
   const isFirstAttempt = task.attempt === 1;
   if (isFirstAttempt || tool.onCrash === "resume") return true;
   if (tool.onCrash === "fail") return false;
-  const repeatable = tool.annotations?.idempotentHint === true || tool.annotations?.readOnlyHint === true;
-  return repeatable || task.journalled || tool.retry !== undefined;
+  return isRepeatable(tool) || task.journalled || tool.retry !== undefined;
 }
 
 function fail(message: string): ClaimPlan {

@@ -16,6 +16,7 @@ import type { Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { HandlerEnd } from "../tool/tool-outcome.ts";
 import { untilStoreAnswers } from "../until-store-answers.ts";
+import { whenAborted } from "../wait-for.ts";
 import { HeldRun, type AttemptHost } from "./held-run.ts";
 import type { LeakedHandlers } from "./leaked-handlers.ts";
 import { linesOf, loadTask, type LoadedTask } from "./load-task.ts";
@@ -54,8 +55,9 @@ export class Attempts implements TaskHolder, AttemptHost {
   readonly #loading = new Map<string, TaskRecord | undefined>();
   readonly #parking: Parking;
   readonly #closing = new AbortController();
+  /** Aborts when all that is held has been given back, and no attempt begins any more. */
+  readonly #over = new AbortController();
   #draining = false;
-  #stopped = false;
 
   constructor(setup: AttemptsSetup) {
     this.#setup = setup;
@@ -80,20 +82,21 @@ export class Attempts implements TaskHolder, AttemptHost {
    * read.
    */
   async run(task: TaskRecord, tool: Tool, request?: TaskRequest): Promise<void> {
+    if (this.#over.signal.aborted) return this.#giveBack(task);
     let loaded: LoadedTask;
     this.#loading.set(task.id, task);
     try {
-      loaded = await loadTask(task, this.#services, this.#closing.signal, request);
+      loaded = await this.#load(task, request);
       if (!this.#services.lease.holds) await this.#lookAgain(task.id);
     } catch (error) {
       this.#runNot(task.id);
-      if (this.#closing.signal.aborted) return; // the next server finds the task running
+      if (this.#closing.signal.aborted) return; // it was given back, unless the store failed
       if (isUnreadable(error)) await this.#failUnreadable(task, error);
       else this.#services.onError(error);
       return;
     }
     const now = this.#loading.get(task.id);
-    if (this.#stopped) return; // the next server finds it running
+    if (this.#over.signal.aborted) return; // it was given back
     if (now?.token !== task.token) {
       this.#runNot(task.id); // it has ended meanwhile
       if (now?.state === "cancelled" && now.journalled) this.#setup.onReleased(now);
@@ -257,7 +260,23 @@ export class Attempts implements TaskHolder, AttemptHost {
 
   /** Returns the tasks that are still held. */
   async release(): Promise<void> {
-    await Promise.all([...this.#live.values()].map(({ run }) => run.release()));
+    const held = [...this.#live.values()].map(({ run }) => run.release());
+    const loading = [...this.#loading.values()].map((task) => task && this.#giveBack(task));
+    await Promise.all([...held, ...loading]);
+  }
+
+  /** Returns a task whose attempt has not begun: that it ends here is no crash, so the next one begins again. */
+  async #giveBack({ id, token }: TaskRecord): Promise<void> {
+    if (token === null) return;
+    const { store, clock, onError } = this.#services;
+    const held = { now: clock.now(), id, token };
+    try {
+      await store.write({ type: "mark", ...held });
+      const released = await store.write({ type: "release", ...held });
+      if (released.ok) this.saw(id, released.task);
+    } catch (error) {
+      onError(error);
+    }
   }
 
   /** Drains until `deadline` resolves, and then releases the rest. */
@@ -266,7 +285,7 @@ export class Attempts implements TaskHolder, AttemptHost {
     await this.#parking.stop(deadline);
     const gone = [...this.#live.values()].map(({ run }) => run.life.gone);
     await Promise.race([Promise.all(gone), deadline]);
-    this.#stopped = true;
+    this.#over.abort();
     this.#setup.leaked.stop();
     await this.release();
   }
@@ -284,6 +303,17 @@ export class Attempts implements TaskHolder, AttemptHost {
     if (held?.run !== run) return false;
     this.#parking.forget(held);
     return this.#live.delete(run.taskId);
+  }
+
+  /** A read that does not come on is not waited for after the deadline of a stop. */
+  async #load(task: TaskRecord, request: TaskRequest | undefined): Promise<LoadedTask> {
+    const loading = loadTask(task, this.#services, this.#closing.signal, request);
+    if (request !== undefined) return loading;
+    const over = Promise.withResolvers<never>();
+    const stopListening = whenAborted(this.#over.signal, () =>
+      over.reject(this.#over.signal.reason as Error),
+    );
+    return Promise.race([loading, over.promise]).finally(stopListening);
   }
 
   /** The process stood still for so long that the task may be somebody else's by now. */

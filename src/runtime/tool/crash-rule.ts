@@ -1,13 +1,21 @@
 import type { ToolConfig } from "./tool.ts";
 
+/** Whether a tool says of itself that it may run twice for one call. */
+export function isRepeatable({
+  annotations,
+}: {
+  readonly annotations?: ToolConfig["annotations"] | undefined;
+}): boolean {
+  return annotations?.idempotentHint === true || annotations?.readOnlyHint === true;
+}
+
 /** Whether the author of a tool has said what a crash does to a handler that has no entry in the journal yet. */
 export function saysWhatCrashDoes({
   onCrash,
   retry,
   annotations,
 }: Pick<ToolConfig, "onCrash" | "retry" | "annotations">): boolean {
-  const isRepeatable = annotations?.idempotentHint === true || annotations?.readOnlyHint === true;
-  return onCrash !== undefined || retry !== undefined || isRepeatable;
+  return onCrash !== undefined || retry !== undefined || isRepeatable({ annotations });
 }
 
 /** How long a handler works without an entry until that is worth a word (ms): what is shorter is hardly ever hit. */

@@ -3,6 +3,7 @@ import { createTaskResult, readTaskParams } from "../../generation/2025-11-25.ts
 import { hasIdempotencyKey, isRepeat, readIdempotencyKey } from "../../generation/extensions.ts";
 import { type JsonObject, metaOf } from "../../generation/message.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
+import { isRepeatable } from "../../runtime/tool/crash-rule.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Answer } from "../answer.ts";
@@ -45,7 +46,8 @@ export function refuseCall(params: JsonObject, called: Called): void {
     throw new HoldfastError("invalid_request", "This server requires params.task on tools/call.");
   }
   const isFound = mode === "optional" && !hasUsedTasks && hasIdempotencyKey(params);
-  if (!asTask && !isFound && isRepeat(params)) throw notRepeatable(name);
+  const mayRunTwice = tool !== undefined && isRepeatable(tool);
+  if (!asTask && !isFound && !mayRunTwice && isRepeat(params)) throw notRepeatable(name);
   if (!asTask || tool === undefined) return;
   const refusal = refusedAsTask(tool, capabilities);
   if (refusal !== undefined) throw refusal;

@@ -19,6 +19,7 @@ import {
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import { isRepeatable } from "../../runtime/tool/crash-rule.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { isUnknownTask } from "../../task/fault.ts";
@@ -145,7 +146,7 @@ export class Dispatcher {
       throw toolNotFound(name);
     }
     const tool = this.#toolNamed(name);
-    if (isRepeat(params) && !isRepeatable(tool, params, caller)) throw notRepeatable(name);
+    if (isRepeat(params) && !mayRepeat(tool, params, caller)) throw notRepeatable(name);
     if (kind !== undefined) {
       await resumed(runtime, request, caller.principal); // takes the answers that came along
       return pollingTools.answer(kind, plainCall(runtime, request, caller, stream));
@@ -181,9 +182,10 @@ function isTasksMethod(method: string): method is TasksMethod {
 
 /**
  * A client that lost the answer repeats its call, expecting the server to find its task by the key. If the call makes no task, nothing is
- * found, and the tool would run twice.
+ * found, and the tool runs twice: it has to say that it may.
  */
-function isRepeatable(tool: Tool | undefined, params: JsonObject, { capabilities }: Caller): boolean {
-  if (tool === undefined || tool.task === "forbidden") return false;
+function mayRepeat(tool: Tool | undefined, params: JsonObject, { capabilities }: Caller): boolean {
+  if (tool === undefined) return false;
+  if (tool.task === "forbidden") return isRepeatable(tool);
   return declaresTasks(capabilities) || (tool.task === "optional" && hasIdempotencyKey(params));
 }

@@ -7,10 +7,10 @@ import type {
   RequestId,
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject, logMethod } from "../../generation/message.ts";
-import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { hasScopes } from "../../task/scopes.ts";
 import type { LogLevel } from "../../task/task-line.ts";
+import { notResumed } from "../../task/unanswered.ts";
 import type { AnswerEnd } from "../dispatch/after-answers.ts";
 import type { Wire } from "../dispatch/dispatch-transport.ts";
 import type { Streams } from "../streams.ts";
@@ -57,7 +57,7 @@ export class Connection {
     this.#idPrefix = `holdfast-${streams.processName ?? randomUUID().slice(0, 8)}-`;
     this.#unlisten = [
       streams.onBroken((request) => this.#broken.add(request)),
-      streams.onLost((request) => this.#lossOf(request).abort(streamLost())),
+      streams.onLost((request) => this.#lossOf(request).abort(notResumed())),
     ];
   }
 
@@ -219,12 +219,6 @@ export class Connection {
     if (this.#wire === undefined || this.#closed.signal.aborted) throw closedFault();
     await this.#wire.send(message, via === undefined ? {} : { relatedRequestId: via });
   }
-}
-
-function streamLost(): HoldfastError {
-  const message =
-    "The connection that this request arrived on was lost and not resumed. Send the request again.";
-  return new HoldfastError("stream_lost", message);
 }
 
 function closedFault(): Undelivered {

@@ -10,7 +10,7 @@ import {
   type InputRequiredResult,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { saysWhatCrashDoes } from "../../runtime/tool/crash-rule.ts";
+import { isRepeatable, saysWhatCrashDoes } from "../../runtime/tool/crash-rule.ts";
 import type { DurableTool, ToolHandler } from "../../runtime/tool/tool.ts";
 import type { Tasks } from "../tasks.ts";
 import type { FactoryRun, LeftTool } from "./factory-run.ts";
@@ -132,10 +132,9 @@ export class RegisteredDurableTool {
     return saysWhatCrashDoes({ ...this.#settings, ...tool }) || this.#settings.park === true;
   }
 
-  #mayRepeat({ annotations }: Made): boolean {
+  #mayRepeat(tool: Made): boolean {
     const { onCrash, park, retry } = this.#settings;
-    const isRepeatable = annotations?.idempotentHint === true || annotations?.readOnlyHint === true;
-    return isRepeatable || onCrash === "resume" || park === true || retry !== undefined;
+    return isRepeatable(tool) || onCrash === "resume" || park === true || retry !== undefined;
   }
 
   #partsOf(tool: Made) {

@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { refuse } from "./refuse.ts";
+import { stoppingText } from "../../task/unanswered.ts";
+import { refuse, unavailable } from "./refuse.ts";
 
 export interface BodyReadLimits {
   /** Of one request. */
@@ -43,7 +44,7 @@ export class BodyReads {
   /** Resolves with the text, or with the refusal of what is too large, too slow, not UTF-8 or has no end. */
   async text(request: Request): Promise<string | Response> {
     const { maxBytes, maxMs } = this.#limits;
-    if (this.#closed) return stopping();
+    if (this.#closed) return unavailable(stoppingText);
     const coding = request.headers.get("content-encoding") ?? "";
     if (!/^\s*(?:identity)?\s*$/i.test(coding)) return encoded(coding);
     if (Number(request.headers.get("content-length")) > maxBytes) return tooLarge(maxBytes);
@@ -104,7 +105,7 @@ export class BodyReads {
   /** Refuses what has not been received to its end, now and from now on. */
   close(): void {
     this.#closed = true;
-    for (const read of this.#reads) read.refuse(stopping());
+    for (const read of this.#reads) read.refuse(unavailable(stoppingText));
   }
 
   #received(read: Read, bytes: number): void {
@@ -136,11 +137,7 @@ function tooSlow(ms: number): Response {
 }
 
 function tooManyPending(): Response {
-  return refuse(503, "Too many requests are being received; try again later.", { "Retry-After": "1" });
-}
-
-function stopping(): Response {
-  return refuse(503, "The server is stopping.", { "Retry-After": "1" });
+  return unavailable("Too many requests are being received; try again later.");
 }
 
 function brokenOff(): Response {

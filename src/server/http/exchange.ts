@@ -9,10 +9,11 @@ import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import { OutgoingStream } from "./outgoing-stream.ts";
 import type { Answer, TextAnswer } from "../answer.ts";
 import type { JsonWithBytes } from "../json-with-bytes.ts";
+import { cutOff } from "./refuse.ts";
 import { acceptedForm, type AnswerForm } from "./sessions/requests-in.ts";
 import { keepAliveComment, keepAliveMs, messageEvent, streamHeaders } from "./sse.ts";
 
-/** The response to a request: one JSON text, or the stream of events that it became. Undefined: the client no longer waits. */
+/** The response to a request: one JSON text, the stream of events that it became, or a refusal. Undefined: the client no longer waits. */
 export type Outgoing = JsonOutgoing | Response | undefined;
 
 export interface JsonOutgoing {
@@ -112,7 +113,7 @@ export class Exchange implements RequestStream {
     if (this.#over !== undefined) return;
     this.#end(`closed by ${by}`, "lost");
     this.#aborted?.abort(closed());
-    this.#settle(undefined);
+    this.#settle(by === "us" ? cutOff() : undefined);
   }
 
   #end(how: Ending, end: AnswerEnd): void {
@@ -198,7 +199,7 @@ export class TaskRequests {
   }
 }
 
-/** Turns what goes out into a web `Response`; 499 when there is no answer to send. */
+/** Turns what goes out into a web `Response`; 499 when nobody waits for one. */
 export function responseOf(
   outgoing: Outgoing,
   headers: Readonly<Record<string, string>> = { "Content-Type": "application/json" },

@@ -1,5 +1,6 @@
 import type { ServerNotifier } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
+import { stoppingText } from "../../task/unanswered.ts";
 import { systemClock, toleratedOffsetMs, type Clock } from "../../runtime/clock.ts";
 import type { TaskServer } from "../task-server.ts";
 import { shareOf, type Share } from "../per-principal.ts";
@@ -17,7 +18,7 @@ import { bodyReadLimits } from "./limits.ts";
 import { Messages } from "./messages.ts";
 import { pathOf } from "./node-request.ts";
 import { readBody, type ParsedBody } from "./read-body.ts";
-import { refuse } from "./refuse.ts";
+import { refuse, unavailable } from "./refuse.ts";
 import { UnreadBytes } from "./unread-bytes.ts";
 
 /** How a request arrived; left out if no other code saw it before. */
@@ -87,7 +88,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     const pathname = pathOf(request);
     const probed = await probes.answer(request.method, pathname);
     if (probed !== undefined) return probed;
-    return closed ? unavailable(stopping) : serve(request, pathname, arrival);
+    return closed ? unavailable(stoppingText) : serve(request, pathname, arrival);
   }
 
   async function serve(request: Request, pathname: string, arrival: Arrival): Promise<Outgoing> {
@@ -105,7 +106,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     senders.set(request, sender);
     // Before its body, which takes no memory as long as it is not read.
     const fault = started ? undefined : await Promise.race([start.fault(), closing.promise]);
-    if (fault !== undefined || closed) return unavailable(fault ?? stopping);
+    if (fault !== undefined || closed) return unavailable(fault ?? stoppingText);
     started = true;
     const read = await readBody(request, bodies, form, arrival.parsed);
     if (read instanceof Response) return read;
@@ -171,7 +172,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     response,
     async close() {
       closed = true;
-      closing.resolve(stopping); // a start that is under way may take any time
+      closing.resolve(stoppingText); // a start that is under way may take any time
       bodies.close();
       await messages.close();
     },
@@ -182,12 +183,6 @@ function assertOneAuthentication({ authenticate, anonymous }: FetchHandlerOption
   if (authenticate === undefined || anonymous === undefined) return;
   const message = "Set authenticate or anonymous, not both: with authenticate, no caller is anonymous.";
   throw new HoldfastError("configuration", message);
-}
-
-const stopping = "The server is stopping.";
-
-function unavailable(message: string): Response {
-  return refuse(503, message, { "Retry-After": "1" });
 }
 
 /**

@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
+import { stopping } from "../../task/unanswered.ts";
 import { adaptedRefusal, refusal } from "./admin/admin-answers.ts";
 import type { AuthenticateOperator, Operator } from "./operator-options.ts";
 import type { NameOptions } from "./request-options.ts";
@@ -29,7 +30,7 @@ export class OperatorGate {
     // JavaScript callers may say null.
     if (operator === undefined || operator === null) return this.#unauthenticated();
     this.#assertOperator(operator);
-    if (this.#closed) throw new HoldfastError("stopping", "The server is stopping.");
+    if (this.#closed) throw stopping();
     return operator;
   }
 

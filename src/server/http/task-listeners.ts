@@ -9,7 +9,8 @@ import {
 } from "../../generation/2026-07-28-listen.ts";
 import { readCapabilities } from "../../generation/2026-07-28.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { HoldfastError, jsonRpcCodeOf } from "../../task/fault.ts";
+import { jsonRpcCodeOf } from "../../task/fault.ts";
+import { stopping } from "../../task/unanswered.ts";
 import type { Sender } from "./identify.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
@@ -90,7 +91,7 @@ export class TaskListeners {
     const listening = await this.#server.listen(asked, owner);
     if (this.#closed) {
       listening.close();
-      throw new HoldfastError("stopping", "The server is stopping.");
+      throw stopping();
     }
     if (!this.#hasRoom(share)) {
       listening.close();

@@ -1,8 +1,9 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import { generation as core } from "../../generation/2025-11-25.ts";
 import { generation as sepGeneration } from "../../generation/sep-1686.ts";
-import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
+import { isUnknownTask } from "../../task/fault.ts";
 import type { Origin, TaskSnapshot } from "../../task/record.ts";
+import { sentElsewhere } from "../../task/unanswered.ts";
 import { taskCreated } from "../2025-11-25/call-tool.ts";
 import type { Answer } from "../answer.ts";
 import { generation as plain } from "../plain/plain-call.ts";
@@ -37,7 +38,7 @@ export class EarlierRequests {
     const { calls, runtime } = this.#services;
     const { scopes } = request.access ?? {};
     const found = await this.#find(request.id, joined, scopes);
-    if (found === undefined) throw lost();
+    if (found === undefined) throw sentElsewhere();
     const { snapshot, origin } = found;
     const { task } = snapshot;
     session.connection.streams.needs?.(task.requiredScopes, request.id);
@@ -47,7 +48,7 @@ export class EarlierRequests {
     const tool = runtime.registry.handlerOf(task);
     if (task.generation === plain) return calls.resume(task, tool, asked, session.connection);
     if (task.generation === core) return taskCreated(snapshot, tool, asked, session);
-    if (sep === undefined) throw lost();
+    if (sep === undefined) throw sentElsewhere();
     return answerAtEnd(snapshot, asked, sep.session);
   }
 
@@ -81,10 +82,4 @@ export class EarlierRequests {
     }
     return undefined;
   }
-}
-
-function lost(): HoldfastError {
-  const message =
-    "This process did not receive the request, and nothing was stored about it. Send the request again.";
-  return new HoldfastError("stream_lost", message);
 }

@@ -144,7 +144,8 @@ export class SessionDispatcher implements WireDispatcher {
           const { progressToken } = await runtime.originOf(id, requestor);
           tasks.follow(created, requestor, { connection, progressToken, isTakenUp: true });
         } catch (error) {
-          if (!isUnknownTask(error)) this.#services.onError(error); // else it is of another generation
+          // It may be of another generation, or the next process takes it up.
+          if (!isUnknownTask(error) && !isStopping(error)) this.#services.onError(error);
         }
       }
     }

@@ -135,7 +135,10 @@ export class WriteQueue {
     for (const { command } of refused) {
       if (command.type !== "create" || command.token === null) continue;
       const { now, token, task } = command;
-      this.write({ type: "release", now, id: task.id, token }).catch(() => undefined);
+      // That no attempt has begun is no crash, so the next one begins as if it were the first.
+      for (const type of ["mark", "release"] as const) {
+        this.write({ type, now, id: task.id, token }).catch(() => undefined);
+      }
     }
   }
 }

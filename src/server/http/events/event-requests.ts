@@ -1,6 +1,7 @@
 import { assertOptions, tableOf, text } from "../../../options/options.ts";
 import { addressedWait } from "../../../runtime/event-urls.ts";
 import { HoldfastError } from "../../../task/fault.ts";
+import { stopping } from "../../../task/unanswered.ts";
 import { isTerminal } from "../../../task/outcome.ts";
 import type { InsideTasks } from "../../inside-tasks.ts";
 import { adaptedRefusal, refusal, refusalOf } from "../admin/admin-answers.ts";
@@ -58,7 +59,7 @@ export class EventRequests {
   async #answer(request: Request, parsed: ParsedBody | undefined): Promise<Response> {
     const { runtime } = this.#inside;
     const pathname = pathOf(request);
-    if (this.#closed) throw new HoldfastError("stopping", "The server is stopping.");
+    if (this.#closed) throw stopping();
     if (!this.serves(pathname)) return refusal(404, "method_not_found", `Nothing is served at ${pathname}.`);
     const wait = addressedWait(await runtime.secret("event-urls"), pathname.slice(this.path.length + 1));
     if (wait === undefined) return refusal(404, "unknown_event", "This address was not made by this server.");

@@ -1,5 +1,7 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import { jsonRpcCodeOf } from "../../../task/fault.ts";
+import { retryAfterSeconds, unanswered } from "../../../task/unanswered.ts";
+import { refuse } from "../refuse.ts";
 import { tooManyRequests } from "../too-many-requests.ts";
 
 // The texts are those of the SDK's transport, by which clients may tell what is wrong.
@@ -9,9 +11,9 @@ export function sessionNotFound(): Response {
 }
 
 /** The store cannot be read, and the client must not take its session for lost. */
-export function sessionsUnreadable(): Response {
+export function sessionsUnreadable(begun = false): Response {
   const message = "The session cannot be read right now; try again later.";
-  return refusal(503, -32000, message, null, { "Retry-After": "1" });
+  return refuse(503, message, { "Retry-After": retryAfterSeconds }, -32000, unanswered(begun));
 }
 
 export function sessionMissing(): Response {

@@ -3,8 +3,7 @@ import type { Secret } from "../../../task/secret.ts";
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { SessionListener, SessionRoom, SessionStore } from "../../../store/session-store.ts";
-import { HoldfastError } from "../../../task/fault.ts";
-import type { OnError } from "../../faults.ts";
+import { isStopping, type OnError } from "../../faults.ts";
 import type { Principal } from "../../per-principal.ts";
 import { decodeState, type StoredState } from "./session-state.ts";
 
@@ -164,7 +163,7 @@ export class SessionRecords {
       return true;
     } catch (error) {
       // After a stop of the tasks, there is nothing to write to, which is no fault.
-      if (!(error instanceof HoldfastError && error.code === "store_closed")) this.#onError(error);
+      if (!isStopping(error)) this.#onError(error);
       return false;
     }
   }

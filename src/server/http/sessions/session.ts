@@ -30,7 +30,7 @@ import type { StoredState } from "./session-state.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
 import { SessionUse } from "./session-use.ts";
-import type { OnError } from "../../faults.ts";
+import { isStopping, type OnError } from "../../faults.ts";
 
 export interface SessionSetup {
   readonly server: TaskServer;
@@ -170,7 +170,7 @@ export class Session implements PolledSession {
       await session.#session?.dispatcher.followTasks();
       return session;
     } catch (error) {
-      setup.server.onError(error);
+      if (!isStopping(error)) setup.server.onError(error);
       await session.close();
       throw error;
     }
@@ -275,7 +275,7 @@ export class Session implements PolledSession {
     // The answer to a batch with requests has begun.
     return isPassedOn || messages.some((message) => isJSONRPCRequest(message))
       ? response
-      : sessionsUnreadable();
+      : sessionsUnreadable(true);
   }
 
   #tooManyOpen({ body }: Incoming): Response | undefined {
@@ -362,7 +362,7 @@ export class ForwardedMessages {
       }
       return true;
     } catch (error) {
-      onError(error);
+      if (!isStopping(error)) onError(error);
       return false;
     }
   }

@@ -2,6 +2,7 @@ import type { Clock } from "../../../runtime/clock.ts";
 import { ConcurrencyLimit } from "../../../runtime/concurrency-limit.ts";
 import type { SessionNews } from "../../../store/session-store.ts";
 import { HoldfastError } from "../../../task/fault.ts";
+import { isStopping } from "../../faults.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { responseOf, type Outgoing } from "../exchange.ts";
 import type { SessionLimits } from "../limits.ts";
@@ -170,7 +171,7 @@ export class Sessions implements EarlierRevisions {
     try {
       state = await this.#records?.find(sessionKey(id), incoming.owner.principal);
     } catch (error) {
-      server.onError(error);
+      if (!isStopping(error)) server.onError(error);
       return sessionsUnreadable;
     }
     if (state === undefined) return sessionNotFound;
