@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -7,6 +7,7 @@ import { ExecError, type ExecOptions, type ExecResult } from "../../src/runtime/
 import { launch, lookFor } from "../../src/runtime/exec/launched.ts";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { bodyOf, nobody, Process, text, type Handler } from "./harness.ts";
+import { SlotGauge } from "./slot-gauge.ts";
 
 vi.setConfig({ testTimeout: 120_000 }); // with real processes, on a busy machine
 const patient = { timeout: 60_000, interval: 20 };
@@ -66,6 +67,78 @@ const pidIn = async (file: string): Promise<number> => {
   await vi.waitUntil(async () => (await readFile(file, "utf8").catch(() => "")).endsWith("\n"), patient);
   return Number(await readFile(file, "utf8"));
 };
+
+describe("a program on another machine", () => {
+  const far = () => ({
+    pid: 2 ** 30,
+    startedAt: "1",
+    machine: { host: "another.example", boot: "another" },
+    folder: join(execFolder(), "far"),
+    at: Date.now(),
+  });
+
+  /** A task whose program was begun on another machine, and goes on here with this handler. */
+  async function movedTo(tool: Handler, gauge = new SlotGauge()): Promise<[Process, string]> {
+    const asks: Handler = async (_, task) =>
+      text(
+        JSON.stringify(
+          await task.elicit("go", { message: "?", requestedSchema: { type: "object", properties: {} } }),
+        ),
+      );
+    const first = await started({ tool: asks });
+    const id = await first.callId("tool");
+    const { task } = await first.asked(id);
+    const { token } = task;
+    if (token === null) throw new Error("The task does not run.");
+    const value = JSON.stringify(far());
+    await first.store.write({ type: "begin_step", now: first.clock.now(), id, token, key: "work", value });
+    const options = {
+      execFolder: execFolder(),
+      crashBackoffMs: 0,
+      concurrency: 1,
+      limits: { far: { concurrency: 1 } },
+    };
+    const second = await first.crash({ tools: { tool, gauge: gauge.handler }, options });
+    await second.clock.advance(1_000);
+    return [second, id];
+  }
+
+  it("is waited for without a slot, and its end is taken where it is seen", async () => {
+    const gauge = new SlotGauge();
+    const [process, id] = await movedTo(sh("echo twice", { limit: "far" }), gauge);
+    for (let looks = 0; looks < 3; looks++) {
+      await vi.waitUntil(async () => (await process.get(id)).task.waitsFor === "sleep", patient);
+      const entry = await process.store.journalEntry(id, "work");
+      expect([JSON.parse(entry?.value ?? "null"), entry?.tries, entry?.error]).toMatchObject([
+        { machine: far().machine },
+        0,
+        null,
+      ]);
+      expect(await gauge.free(process)).toBe(1);
+      const places = await process.store.limits?.ofTask(id);
+      expect(places).toMatchObject([{ name: "far", entry: "work", isWaiting: false }]);
+      await process.clock.advance(5_000);
+    }
+    const { folder: place } = far();
+    await mkdir(place, { recursive: true });
+    for (const [name, content] of Object.entries({ out: "from there\n", err: "", exit: "0" }))
+      await writeFile(join(place, name), content);
+    await vi.waitUntil(async () => {
+      await process.clock.advance(10_000);
+      return (await process.get(id)).task.finishedAt !== null;
+    }, patient);
+    const result = JSON.parse(textIn(bodyOf(await process.get(id)))) as ExecResult;
+    expect(result).toEqual({ exitCode: 0, stdout: "from there\n", stderr: "" });
+    await process.runtime.stop();
+  });
+
+  it("fails the step at once, where it is to", async () => {
+    const [process, id] = await movedTo(sh("echo twice", { onOtherMachine: "fail" }));
+    const body = bodyOf(await endOf(process, id));
+    expect(textIn(body)).toContain("on another.example) runs elsewhere, or has ended there");
+    await process.runtime.stop();
+  });
+});
 
 describe("task.exec", () => {
   it("resolves with the output and the exit code, and leaves no files", async () => {

@@ -51,6 +51,11 @@ class DeclaredExecOptions {
    * last one stopped, and takes its exit code. `restart`: its processes are ended, and it begins again. Default `adopt`.
    */
   readonly onCrash?: "adopt" | "restart" = choice(["adopt", "restart"], { default: "adopt" });
+  /**
+   * What becomes of it when its task goes on on another machine, which cannot see it. `wait`: until the task is back on its machine, or has come to the
+   * end of its time, without a slot. `fail`: the step fails with `exec_lost`. Default `wait`.
+   */
+  readonly onOtherMachine?: "wait" | "fail" = choice(["wait", "fail"], { default: "wait" });
   /** The exit codes with which it has succeeded. Default `[0]`. */
   readonly successCodes?: readonly number[] = value("a list of exit codes", isCodes, { default: [0] });
   /** How often a command that fails runs again. `Infinity`: without limit. Default 0. */

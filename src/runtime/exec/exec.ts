@@ -13,7 +13,7 @@ import { assertOptions, settingsOf, type Settings } from "../../options/options.
 import type { LogLevel } from "../../task/task-line.ts";
 import { systemClock, type Clock } from "../clock.ts";
 import { runStep } from "../execution/step.ts";
-import type { StepEffects } from "../execution/step-try.ts";
+import { NotYet, type StepEffects } from "../execution/step-try.ts";
 import type { Run } from "../journal/run.ts";
 import { waitFor } from "../wait-for.ts";
 import { ExecError, execOptions, type ExecOptions, type ExecResult } from "./exec-options.ts";
@@ -39,6 +39,8 @@ interface Exec {
   readonly options: Settings<ExecOptions, "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf" | "limit">;
   /** Processes that have ended: their files are needed until the journal says how, or has another process. */
   readonly over: Launched[];
+  /** How long to wait before the next look at a process on another machine (ms). */
+  awayMs: number;
 }
 
 /** Runs a command until it ends, or takes over one that an earlier run has begun. */
@@ -62,13 +64,30 @@ export async function runExec(
     ...(retryIf && { retryIf }),
     ...(limit && { limit }),
   };
-  const exec = { run, effects, clock, key: run.keys.stored(key), file, args, options, over: [] };
+  const exec = {
+    run,
+    effects,
+    clock,
+    key: run.keys.stored(key),
+    file,
+    args,
+    options,
+    over: [],
+    awayMs: firstAwayMs,
+  };
+  let begun: string | undefined;
   let isFirst = true;
   const begin = async ({ signal }: StepContext): Promise<ExecResult> => {
-    const begun = isFirst ? await run.begunBy(exec.key) : undefined;
+    if (isFirst) begun = await run.begunBy(exec.key);
     isFirst = false;
     const earlier = begun === undefined ? undefined : (JSON.parse(begun) as Launched);
-    return runTry(exec, earlier, signal);
+    begun = undefined;
+    try {
+      return await runTry(exec, earlier, signal);
+    } catch (error) {
+      if (error instanceof NotYet) begun = error.begun;
+      throw error;
+    }
   };
   const step = runStep(run, effects, clock, key, retrying, begin, { livesOn: onCrash === "adopt" });
   try {
@@ -80,7 +99,7 @@ export async function runExec(
 
 async function runTry(exec: Exec, earlier: Launched | undefined, signal: AbortSignal): Promise<ExecResult> {
   const { run, effects, clock, key, file, args, options } = exec;
-  if (earlier !== undefined && (await goesOn(exec, earlier, signal))) {
+  if (earlier !== undefined && (await goesOn(exec, earlier))) {
     await run.beginStep({ key, value: JSON.stringify(earlier), goesOn: true });
     return follow(exec, earlier, undefined, signal);
   }
@@ -105,24 +124,27 @@ async function runTry(exec: Exec, earlier: Launched | undefined, signal: AbortSi
 }
 
 /** Whether the process that an earlier run has begun, or its end, counts for this one; if not, another can begin. */
-async function goesOn(exec: Exec, earlier: Launched, signal: AbortSignal): Promise<boolean> {
+async function goesOn(exec: Exec, earlier: Launched): Promise<boolean> {
   const { effects, file, options } = exec;
-  const { killAfterMs, onCrash } = options;
-  effects.processes.follows(earlier);
-  let found = await lookFor(earlier);
-  for (let ms = firstAwayMs; found === "elsewhere"; ms = Math.min(ms * 2, longestAwayMs)) {
-    await waitFor((done) => systemClock.after(ms, done), signal);
-    found = await lookFor(earlier);
+  const { killAfterMs, onCrash, onOtherMachine } = options;
+  const found = await lookFor(earlier);
+  if (found === "elsewhere") {
+    if (onOtherMachine === "fail") throw lostOn(exec, earlier, "runs elsewhere, or has ended there");
+    const pauseMs = exec.awayMs;
+    exec.awayMs = Math.min(pauseMs * 2, longestAwayMs);
+    throw new NotYet(pauseMs, JSON.stringify(earlier));
   }
+  effects.processes.follows(earlier);
   if (typeof found === "object" || (found === "runs" && onCrash === "adopt")) return true;
   await end(earlier, killAfterMs); // all of it, also where its leader alone is gone
   exec.over.push(earlier);
   if (found === "ended by us" && leftOf(exec, earlier) <= 0) throw late(exec);
   if (found !== "lost" || onCrash === "restart") return false;
-  const printed = await printedBy(exec, earlier);
-  const { pid, machine } = earlier;
-  const message = `${file} (process ${pid} on ${machine.host}) is gone, and has left no exit code.`;
-  throw new ExecError("exec_lost", message, printed);
+  throw lostOn(exec, earlier, "is gone, and has left no exit code", await printedBy(exec, earlier));
+}
+
+function lostOn({ file }: Exec, { pid, machine }: Launched, how: string, printed = {}): ExecError {
+  return new ExecError("exec_lost", `${file} (process ${pid} on ${machine.host}) ${how}.`, printed);
 }
 
 /** Removes the files that nobody needs any more. */
@@ -130,7 +152,7 @@ async function clear({ over, effects }: Exec): Promise<void> {
   for (const launched of over.splice(0)) await effects.processes.done(launched);
 }
 
-/** While the process is on another machine, whose server may take the task over. */
+/** Between looks at a process on another machine, whose server may take the task over. */
 const firstAwayMs = 1_000;
 
 const longestAwayMs = 60_000;

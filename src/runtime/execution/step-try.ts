@@ -73,12 +73,32 @@ export class StoredReturn {
   }
 }
 
+/** A step throws it that cannot go on yet, and has not failed: it is tried again after a pause, with what it has begun in the journal. */
+export class NotYet extends Error {
+  readonly pauseMs: number;
+  /** Raw JSON, as of `begin_step`. */
+  readonly begun: string;
+
+  constructor(pauseMs: number, begun: string) {
+    super("The step cannot go on yet.");
+    this.pauseMs = pauseMs;
+    this.begun = begun;
+  }
+}
+
 /** How one try of a step ended. The first two also end the step. */
 export type TryEnd =
   | { readonly value: string | null }
   | { readonly thrown: unknown }
-  /** With how long it was told to wait (ms). */
-  | { readonly again: { readonly until: number; readonly paused: PausedStep; readonly saidMs?: number } };
+  /** With how long it was told to wait (ms). `goesOn`: what it has begun goes on meanwhile, and keeps its permit. */
+  | {
+      readonly again: {
+        readonly until: number;
+        readonly paused: PausedStep;
+        readonly saidMs?: number;
+        readonly goesOn?: true;
+      };
+    };
 
 /** Maximum size of an error that always has room: that of a try, which that of the next try replaces, and a refusal. */
 const smallErrorBytes = 4_096;
@@ -105,6 +125,10 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
     if (run.life.hasReturned) effects.report(failedLate(step, thrown));
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
     if (run.signal.aborted || isFault(thrown)) return { thrown };
+    if (given instanceof NotYet) {
+      const until = deadlineAfter(step.clock.now(), given.pauseMs);
+      return { again: { until, paused: { ...pausedWith(tries, null), value: given.begun }, goesOn: true } };
+    }
     const next = await nextTry(step, tries, given);
     if (next !== undefined) {
       const error = encodeError(thrown, Math.min(run.maxBodyBytes, smallErrorBytes));

@@ -4,7 +4,7 @@ import { assertOptions, readOptions, type Read } from "../../options/options.ts"
 import { backoffProblem, type Backoff } from "../backoff.ts";
 import type { Run } from "../journal/run.ts";
 import type { LimitName } from "../limits/limit-options.ts";
-import type { RunLimits } from "../limits/limits.ts";
+import type { GiveBack, RunLimits } from "../limits/limits.ts";
 import type { Clock } from "../clock.ts";
 import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
@@ -89,10 +89,10 @@ async function underLimit(
   work: () => Promise<TryEnd>,
 ): Promise<TryEnd> {
   const giveBack = await limits.take(key, limit, livesOn);
-  let pauseMs: number | undefined;
+  let pauseMs: Parameters<GiveBack>[0];
   try {
     const end = await work();
-    pauseMs = "again" in end ? end.again.saidMs : undefined;
+    if ("again" in end) pauseMs = end.again.goesOn === true ? "keep" : end.again.saidMs;
     return end;
   } finally {
     giveBack(pauseMs);

@@ -41,8 +41,8 @@ interface WaitingRun {
   ): Promise<void>;
 }
 
-/** What has a permit, until it gives it back; with a time in ms, nobody starts for so long. */
-export type GiveBack = (pauseMs?: number) => void;
+/** What has a permit, until it gives it back; with a time in ms, nobody starts for so long. `keep`: the same step asks again, and takes it over. */
+export type GiveBack = (pauseMs?: number | "keep") => void;
 
 /** The limits for one run. */
 export interface RunLimits {
@@ -94,7 +94,7 @@ export class Limits {
         this.#count(limit, 1);
         return (pauseMs) => {
           this.#count(limit, -1);
-          this.#lineOf(limit).leave(holder, pauseMs ?? null);
+          if (pauseMs !== "keep") this.#lineOf(limit).leave(holder, pauseMs ?? null);
         };
       },
     };
