@@ -115,8 +115,8 @@ describe("a program on another machine", () => {
         null,
       ]);
       expect(await gauge.free(process)).toBe(1);
-      const places = await process.store.limits?.ofTask(id);
-      expect(places).toMatchObject([{ name: "far", entry: "work", isWaiting: false }]);
+      const permits = await process.store.limits?.ofTask(id);
+      expect(permits).toMatchObject([{ name: "far", entry: "work", isWaiting: false }]);
       await process.clock.advance(5_000);
     }
     const { folder: place } = far();

@@ -125,7 +125,7 @@ async function runTry(exec: Exec, earlier: Launched | undefined, signal: AbortSi
 
 /** Whether the process that an earlier run has begun, or its end, counts for this one; if not, another can begin. */
 async function goesOn(exec: Exec, earlier: Launched): Promise<boolean> {
-  const { effects, file, options } = exec;
+  const { effects, options } = exec;
   const { killAfterMs, onCrash, onOtherMachine } = options;
   const found = await lookFor(earlier);
   if (found === "elsewhere") {
