@@ -239,7 +239,7 @@ class DeclaredTaskDetails extends DeclaredTaskSummary {
   /** Of all entries, shown or not. */
   readonly timelineSummary = member(timelineSummary);
   readonly questions = member(list(openQuestion));
-  /** Tasks that its handler called and that have not ended, or failed, in the order of the calls: the newest 100. */
+  /** Tasks that its handler called and that have not ended, failed or were cancelled midway, in the order of the calls: the newest 100. */
   readonly children = member(list(taskSummary));
   readonly outcome = member(
     z.nullable(z.object({ kind: z.enum(["result", "error_result", "error"]), body: z.unknown() })),

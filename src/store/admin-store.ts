@@ -16,7 +16,7 @@ export type TaskRange =
   | { readonly of: "asking" }
   | { readonly of: "ended"; readonly tool: string; readonly as: EndedAs }
   | { readonly of: "principal"; readonly generation: GenerationName; readonly principal: string | null }
-  /** Tasks of tools that a task's handler called: those that have not ended, and those that failed. */
+  /** Tasks of tools that a task's handler called: those that have not ended, and those that failed or were cut off. */
   | { readonly of: "children"; readonly parent: string };
 
 /** The reads for operators. Each uses an index, and reads no more rows than it says. */

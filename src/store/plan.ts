@@ -13,7 +13,7 @@ import type { Plan, TableWrite } from "./table-write.ts";
 import { extended } from "../task/expiry.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import { lossesOf } from "../task/suspicion.ts";
-import { changesOfRelatives } from "./relatives.ts";
+import { changesOfRelatives, isKeptBelow } from "./relatives.ts";
 
 /** Decides a command from its facts. Actions of operators are recorded with it. */
 export function planFor(command: TaskCommand, facts: Facts): Plan {
@@ -373,14 +373,11 @@ function effectOf(
   return { writes: [...others.writes, ...own.writes, ...deliveries], changes: [...changed, ...own.changes] };
 }
 
-/**
- * A child is deleted as soon as it ends, since its parent's journal has the result. One that failed is kept with its root, so that operators
- * can see why.
- */
+/** A child is deleted as soon as it ends, since its parent's journal has the result, unless it is kept with its root. */
 function ownEffect(decision: Decision, root: TaskRecord | undefined): Effect {
-  const { id, parent, state, outcomeKind } = decision.task;
+  const { id, parent, state } = decision.task;
   if (parent === null || !isTerminal(state)) return saving([decision]);
-  if (root !== undefined && outcomeKind !== null && outcomeKind !== "result")
+  if (root !== undefined && isKeptBelow(root, decision.task))
     return saving([{ ...decision, task: { ...decision.task, sweepAt: null } }]);
   return { writes: [{ do: "remove", id, isChild: true }], changes: [{ id, version: null }] };
 }

@@ -80,3 +80,12 @@ export function changesOfRelatives(
   });
   return [...changedAncestors, ...cancelled];
 }
+
+/**
+ * Whether a child that has ended stays below its root. One that failed does, so that operators can see why, and one that was cancelled with something in its journal: if its root is run again,
+ * the call begins with what it had finished. A root that succeeded is not.
+ */
+export function isKeptBelow(root: TaskRecord, { state, outcomeKind, journalled }: TaskRecord): boolean {
+  if (state === "cancelled") return journalled && root.outcomeKind !== "result";
+  return outcomeKind !== null && outcomeKind !== "result";
+}

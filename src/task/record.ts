@@ -108,7 +108,7 @@ export interface TaskRecord {
   readonly tool: string;
   /**
    * The task whose handler made this one; null if a requestor made it. A task with a parent is deleted when it ends: its parent's journal
-   * has the outcome. One that failed stays as long as its root.
+   * has the outcome. One that failed, or was cancelled with something in its journal, stays as long as its root.
    */
   readonly parent: ParentTask | null;
   /** The requestor's idempotency key, unique per principal. */

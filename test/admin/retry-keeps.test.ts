@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { isTerminal } from "../../src/task/outcome.ts";
 import { rest } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "../runtime/harness.ts";
 import type { BeforeCall, StoreCall } from "../runtime/watched-store.ts";
@@ -294,4 +295,42 @@ it("repeats nothing that called tasks did, wherever the process dies after the r
     expect(bodyOf(await process.ended(again.id))).toEqual(text("sent"));
     expect([nth, countOf(seen, "enter"), countOf(seen, "charge")]).toEqual([nth, 1, 1]);
   }
+});
+
+it("keeps what a called task did that was cancelled because another one failed", async () => {
+  const runs: string[] = [];
+  let isBroken = true;
+  const tools: Readonly<Record<string, Handler>> = {
+    slow: async (_args, task) => {
+      await task.step("charge", () => runs.push("charge"));
+      await task.sleep("settle", 60_000);
+      return text(await task.step("receipt", () => "sent"));
+    },
+    fails: async (_args, task) => {
+      await task.sleep("soon", 1_000);
+      if (isBroken) throw new Error("no");
+      return text("fine");
+    },
+    shop: async (_args, task) => {
+      await Promise.all([task.call("slow", "slow"), task.call("fails", "fails")]);
+      return text("done");
+    },
+  };
+  const process = await Process.started({ tools });
+  const admin = adminOf(process);
+  const id = await process.callId("shop");
+  await process.until(id, ({ task }) => task.openWaits === 2 && runs.length === 1);
+  await process.clock.advance(2_000);
+  await process.ended(id);
+  await process.clock.advance(60_000);
+  expect((await admin.show(id)).children.map(({ state }) => state).toSorted()).toEqual([
+    "cancelled",
+    "failed",
+  ]);
+  isBroken = false;
+  const again = await admin.as("ann").retry(id);
+  const hasEnded = async (): Promise<boolean> => isTerminal((await process.get(again.id)).task.state);
+  for (let minute = 0; minute < 50 && !(await hasEnded()); minute++) await process.clock.advance(60_000);
+  expect(bodyOf(await process.ended(again.id))).toEqual(text("done"));
+  expect(runs).toEqual(["charge"]);
 });

@@ -6,8 +6,9 @@ const source = new URL("../../src/", import.meta.url);
 
 /** The comments of the store's interface, each as one line. */
 async function interfaceComments(): Promise<string> {
-  const names = (await readdir(new URL("store/", source))).filter((name) => name.endsWith(".ts"));
-  const files = [...names.map((name) => `store/${name}`), "task/command.ts", "task/record.ts"];
+  const filesIn = async (folder: string): Promise<readonly string[]> =>
+    (await readdir(new URL(folder, source))).flatMap((name) => (name.endsWith(".ts") ? folder + name : []));
+  const files = [...(await filesIn("store/")), ...(await filesIn("task/"))];
   const texts = await Promise.all(files.map((file) => readFile(new URL(file, source), "utf8")));
   const comments = texts.flatMap((text) => text.match(/\/\*\*[^]*?\*\//g) ?? []);
   return comments.map((comment) => comment.replaceAll(/\s+(?:\* )?/g, " ")).join("\n");

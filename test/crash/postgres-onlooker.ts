@@ -104,9 +104,11 @@ export class PostgresOnlooker implements Onlooker {
     const isWaiting = ({ openInputs, childInputs, openWaits }: TaskRecord): boolean =>
       openInputs > 0 || childInputs > 0 || openWaits > 0;
     const ids = new Set(records.map(({ id }) => id));
-    // Called tasks that failed stay below their roots.
-    const isKept = ({ parent, outcomeKind }: TaskRecord): boolean =>
-      parent !== null && ids.has(parent.root) && outcomeKind !== null && outcomeKind !== "result";
+    // Called tasks that failed, or were cut off, stay below their roots.
+    const isKept = ({ parent, outcomeKind, state }: TaskRecord): boolean =>
+      parent !== null &&
+      ids.has(parent.root) &&
+      (state === "cancelled" || outcomeKind?.startsWith("error") === true);
     const called = records.filter(({ parent, generation }) => parent !== null || generation === "child");
     const kept = called.filter(isKept).length;
     return {

@@ -12,9 +12,9 @@ const conditions: Readonly<Record<Counted, string>> = {
   keyed: "idempotency_key IS NOT NULL",
 };
 
-/** Called tasks that failed stay below their roots. */
+/** Called tasks that failed, or were cut off, stay below their roots. */
 const kept = `SELECT task.id FROM task JOIN child ON child.id = task.id JOIN task AS root ON root.id = child.root
-  WHERE task.outcome_kind <> 'result'`;
+  WHERE task.outcome_kind <> 'result' OR task.state = 'cancelled'`;
 
 /** Looks into a file. */
 export class SqliteOnlooker implements Onlooker {

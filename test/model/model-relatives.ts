@@ -26,7 +26,7 @@ export function below({ tasks }: Model, root: string): readonly ModelTask[] {
 
 /**
  * A change of one task, with what it does to the others. A task of a task goes when it ends: its parent's journal has the outcome. One that
- * failed stays as long as its root.
+ * failed, or was cut off, stays as long as its root.
  */
 export function stepAround(
   model: Model,
@@ -37,8 +37,10 @@ export function stepAround(
 ): ModelStep {
   const { id, parent, finishedAt } = next.task;
   const others = [...above(model, old, next, command), ...told(model, next, command)];
+  const root = model.tasks.get(parent?.root ?? "");
   const hasFailed = next.outcome !== null && next.outcome.kind !== "result";
-  const isKept = parent !== null && finishedAt !== null && hasFailed && model.tasks.has(parent.root);
+  const wasCut = next.task.state === "cancelled" && next.task.journalled && root?.outcome?.kind !== "result";
+  const isKept = parent !== null && finishedAt !== null && (hasFailed || wasCut) && root !== undefined;
   const own = isKept ? { ...next, task: { ...next.task, sweepAt: null } } : next;
   const after = put(model, ...others, own);
   const isGone = parent !== null && finishedAt !== null && !isKept;
