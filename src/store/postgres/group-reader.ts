@@ -102,30 +102,29 @@ export class GroupReader {
     const shared = made
       .filter((key) => !this.#near.has(key))
       .map((key) => countLock(this.#names.schema, key));
-    const locks = [
-      ...(shared.length > 0 ? [queries.query(this.#owners.sql.lockShared, [shared])] : []),
-      ...(alone.length > 0
-        ? [queries.query(this.#owners.sql.lockAlone, [alone.toSorted(compareNames)])]
-        : []),
-    ];
-    const fence = queries.query(this.#owners.sql.fence, [this.#owners.id, last]);
+    const locks: Promise<unknown>[] = [];
+    if (alone.length > 0)
+      locks.push(queries.query(this.#owners.sql.lockAlone, [alone.toSorted(compareNames)]));
+    const fence = this.#owners.fence(queries, { last, counts: shared, asksForOwners: asksForOwners(query) });
     for (const command of commands)
       if (command.type === "reclaim") locks.push(queries.query(this.#owners.sql.lockOwner, [command.owner]));
-    const [[row]] = await Promise.all([
+    const [fenced] = await Promise.all([
       fence,
       readTasks(queries, this.#facts, query, madeBy(commands), facts),
-      this.#readOwners(queries, query, facts),
+      this.#readLives(queries, query, facts),
       this.#readUsage(queries, counted, facts),
       ...query.others.map((other) => this.#readOther(queries, other, facts)),
       ...locks,
     ]);
-    if (row === undefined) throw new StoreLost(`schema ${this.#names.schema}`, true);
+    if (fenced === undefined) throw new StoreLost(`schema ${this.#names.schema}`, true);
+    const { xid, hasLast, owners } = fenced;
+    facts.owners = [...facts.owners, ...owners];
     for (const { running } of query.others) {
       const lives = facts.owners.some((owner) => owner.id === running?.owner && owner.lives);
       if (lives) facts.running = { alive: true, tasks: [], unreadable: [], next: null };
     }
     this.#checkMargins(query, facts);
-    return { facts, xid: String(row[0]), hasLast: row[1] === 1 };
+    return { facts, xid, hasLast };
   }
 
   #locksOf(command: TaskCommand): readonly string[] {
@@ -135,16 +134,9 @@ export class GroupReader {
     );
   }
 
-  async #readOwners(
-    queries: Queries,
-    { tasks, others, creates }: GroupQuery,
-    facts: GroupFacts,
-  ): Promise<void> {
-    const asks =
-      creates.length > 0 ||
-      tasks.some(({ served, callers, holder }) => served || callers || holder) ||
-      others.some(({ running }) => running !== undefined);
-    if (asks) facts.owners = await this.#owners.all(queries);
+  /** After the lock of the owner that is to be declared dead: it may have come back. */
+  async #readLives(queries: Queries, { others }: GroupQuery, facts: GroupFacts): Promise<void> {
+    if (others.some(({ running }) => running !== undefined)) facts.owners = await this.#owners.all(queries);
   }
 
   async #readUsage(queries: Queries, keys: readonly string[], facts: GroupFacts): Promise<void> {
@@ -218,6 +210,10 @@ export class GroupReader {
     for (const key of missing) this.#near.add(key);
     if (missing.length > 0) throw new NearLimit(missing);
   }
+}
+
+function asksForOwners({ tasks, creates }: GroupQuery): boolean {
+  return creates.length > 0 || tasks.some(({ served, callers, holder }) => served || callers || holder);
 }
 
 const usageAt = columnsOf(["key", "unfinished", "retained"]);

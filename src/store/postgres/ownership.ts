@@ -111,7 +111,7 @@ export class Owners {
   async #fenced<T>(write: (transaction: Transaction) => Promise<T>): Promise<T> {
     const transaction = await this.#database.begin();
     try {
-      const [row] = await transaction.query(this.sql.fence, [this.id, null]);
+      const [row] = await transaction.query(this.sql.fence, [this.id, null, []]);
       if (row === undefined) throw new StoreLost(`schema ${this.#schema}`, true);
       return await write(transaction);
     } catch (error) {
@@ -151,9 +151,41 @@ export class Owners {
     await this.#database.query(this.sql.leave, [this.id]);
   }
 
+  /**
+   * Lets a transaction write, if `last`, the mark of the owner's last group, is there or null, and takes the shared locks of these counts.
+   * Undefined if others considered this owner dead.
+   */
+  async fence(queries: Queries, { last, counts, asksForOwners }: Fencing): Promise<Fenced | undefined> {
+    const values = [this.id, last, counts];
+    const rows = asksForOwners
+      ? await queries.query(this.sql.fencedOwners, [...values, this.leaseMs])
+      : await queries.query(this.sql.fence, values);
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    const owners = asksForOwners ? rows.map((each) => ownerOf(each.slice(fenceAt.length))) : [];
+    return { xid: String(row[0]), hasLast: row[1] === 1, owners };
+  }
+
   async all(queries: Queries): Promise<readonly KnownOwner[]> {
     return (await queries.query(this.sql.all, [this.leaseMs])).map(ownerOf);
   }
+}
+
+/** The columns of a fence. */
+const fenceAt = ["xid", "has_mark", "locks"];
+
+interface Fencing {
+  readonly last: string | null;
+  readonly counts: readonly string[];
+  readonly asksForOwners: boolean;
+}
+
+interface Fenced {
+  /** The id of the transaction. */
+  readonly xid: string;
+  readonly hasLast: boolean;
+  /** None unless they were asked for. */
+  readonly owners: readonly KnownOwner[];
 }
 
 function now(): { readonly elapsed: number; readonly at: number } {
@@ -196,20 +228,28 @@ export const hasMarkIn = (committed: string, owner: string, mark: string): strin
 /** Statements about the processes that have the store open. */
 export function ownerStatements({ owner, committed, task, message, pausedTool }: Names) {
   // One whose own renewals came without a gap for a lease shows that others could have renewed theirs. One that has closed its store has none.
-  const lives = `retired = 0 AND (lease_until >= clock_timestamp() OR (lease_until > '-infinity' AND NOT EXISTS (
+  const lives = (
+    lease: string,
+  ): string => `retired = 0 AND (lease_until >= clock_timestamp() OR (lease_until > '-infinity' AND NOT EXISTS (
       SELECT 1 FROM ${owner} AS witness WHERE witness.retired = 0 AND witness.lease_until >= clock_timestamp()
-        AND witness.steady_since <= clock_timestamp() - $1::float8 * interval '1 ms')))`;
+        AND witness.steady_since <= clock_timestamp() - ${lease}::float8 * interval '1 ms')))`;
   const hasMark = (mark: string): string => hasMarkIn(committed, "$1", mark);
+  const all = (lease: string): string =>
+    `SELECT id, handlers, retired, drain_until, CASE WHEN ${holds} THEN 1 ELSE 0 END, CASE WHEN ${lives(lease)} THEN 1 ELSE 0 END
+      FROM ${owner}`;
+  /**
+   * The transaction id, if the owner may write: until it ends, nobody can declare the owner dead. And whether the database has this mark, of
+   * the last group of the owner. Takes the shared locks of these counts, which are exact by them.
+   */
+  const fence = `SELECT pg_current_xact_id()::text AS xid, CASE WHEN $2::bigint IS NULL OR ${hasMark("$2::bigint")} THEN 1 ELSE 0 END AS has_mark,
+      (SELECT count(pg_advisory_xact_lock_shared(hashtextextended(name, 0))::text) FROM unnest($3::text[]) AS name) AS locks
+      FROM ${owner} WHERE id = $1 AND retired = 0 FOR KEY SHARE`;
   return {
     /** For counts, which are exact by them. */
-    lockShared: `SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name`,
     lockAlone: `SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name`,
-    /**
-     * The transaction id, if the owner may write: until it ends, nobody can declare the owner dead. And whether the database has this mark, of
-     * the last group of the owner.
-     */
-    fence: `SELECT pg_current_xact_id()::text, CASE WHEN $2::bigint IS NULL OR ${hasMark("$2::bigint")} THEN 1 ELSE 0 END
-      FROM ${owner} WHERE id = $1 AND retired = 0 FOR KEY SHARE`,
+    fence,
+    /** The same with a row for each owner. */
+    fencedOwners: `WITH fence AS MATERIALIZED (${fence}) SELECT fence.*, known.* FROM fence CROSS JOIN (${all("$4")}) AS known`,
     /** Before an owner is declared dead: waits for what it writes. */
     lockOwner: `SELECT 1 FROM ${owner} WHERE id = $1 FOR UPDATE`,
     register: `INSERT INTO ${owner} (id, pid, host, since, handlers, lease_until, steady_since)
@@ -223,8 +263,7 @@ export function ownerStatements({ owner, committed, task, message, pausedTool }:
       WHERE id = $1 AND retired = 0 RETURNING (extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
     /** Ends the lease at once. */
     leave: `UPDATE ${owner} SET lease_until = '-infinity' WHERE id = $1`,
-    all: `SELECT id, handlers, retired, drain_until, CASE WHEN ${holds} THEN 1 ELSE 0 END, CASE WHEN ${lives} THEN 1 ELSE 0 END
-      FROM ${owner}`,
+    all: all("$1"),
     held: `SELECT id, token FROM ${task} WHERE state = 'running' AND task.owner = $1 AND id > $2 ORDER BY id LIMIT $3`,
     paused: `SELECT tool FROM ${pausedTool} ORDER BY tool`,
     drain: `UPDATE ${owner} SET drain_until = $2 WHERE id = $1`,

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { aHandler, createQueued, createRunning, noon } from "../../../src/testing/sample-task.ts";
+import { TaskNode } from "../../../bench/postgres/task-node.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
 import { withClient } from "../../postgres/with-client.ts";
 
@@ -62,6 +63,19 @@ test("the life of a task with one step takes 15 statements at most", async () =>
     await store.close();
   });
   expect(sent.filter((sql) => !isOfClosing(sql)).length).toBeLessThanOrEqual(15);
+});
+
+test("a process takes 15 statements at most for a task with one step, from its creation to the last look at it", async () => {
+  const fresh = await FreshSchema.inSharedDatabase();
+  onTestFinished(() => fresh.drop());
+  const store = postgresStore(fresh.url, { schema: fresh.schema });
+  await using node = await TaskNode.start(store, { hasStep: true });
+  await node.life(); // connects
+  const counts: number[] = [];
+  // Renewals and looks for other work come between some.
+  for (let lives = 0; lives < 10; lives++)
+    counts.push((await statementsOf(() => node.life())).filter((sql) => !isOfClosing(sql)).length);
+  expect(Math.min(...counts)).toBeLessThanOrEqual(15);
 });
 
 test("what others do to a task in between counts, and nothing of it is lost", async () => {
