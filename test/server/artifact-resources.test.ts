@@ -73,11 +73,11 @@ async function expectWhole(id: string, read: Read): Promise<void> {
   expect(contentOf(await read(uri))).toMatchObject(text);
   const whole = contentOf(await read(png?.uri ?? ""));
   expect(whole).toMatchObject({ mimeType: "image/png", blob: bytes.toString("base64") });
-  const part = contentOf(await read(`${png?.uri}?from=49150&bytes=10`));
+  const part = contentOf(await read(`${png?.uri}?from=262140&bytes=10`));
   expect(part).toMatchObject({
-    uri: `${png?.uri}?from=49150&bytes=10`,
-    blob: bytes.subarray(49_150, 49_160).toString("base64"),
-    _meta: { "holdfast/artifact": { from: 49_150, size: 300_000 } },
+    uri: `${png?.uri}?from=262140&bytes=10`,
+    blob: bytes.subarray(262_140, 262_150).toString("base64"),
+    _meta: { "holdfast/artifact": { from: 262_140, size: 300_000 } },
   });
 }
 

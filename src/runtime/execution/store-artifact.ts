@@ -75,7 +75,7 @@ function linkTo({ wireId }: Run, name: string, { mimeType, bytes }: StoredArtifa
   return { type: "resource_link", uri: artifactUri(wireId, name), name, mimeType, size: bytes };
 }
 
-/** The next piece is filled while the last ones are written. */
+/** The next piece is filled while the last one is written. */
 async function writePieces(
   run: Run,
   key: string,
@@ -88,16 +88,13 @@ async function writePieces(
   const piece = Buffer.allocUnsafe(pieceBytes);
   let filled = 0;
   let bytes = 0;
-  const writing: Promise<void>[] = [];
-  let begun = 0;
+  let writing: Promise<void> = Promise.resolve();
   const write = async (): Promise<void> => {
-    if (writing.length >= (begun === 1 ? 1 : pieces.atOnce)) await writing.shift();
+    await writing;
     boundGarbage(filled);
-    const written = pieces.write(piece.subarray(0, filled));
-    begun++;
+    writing = pieces.write(piece.subarray(0, filled));
     filled = 0;
-    written.catch(() => undefined); // a later write, or the end, rejects with it
-    writing.push(written);
+    writing.catch(() => undefined); // the next write, or the end, rejects with it
   };
   for await (const chunk of chunksOf(typeof source === "function" ? await source() : source)) {
     run.signal.throwIfAborted();
@@ -115,7 +112,7 @@ async function writePieces(
     }
   }
   await write(); // an empty artifact has one piece too, which replaces those of earlier attempts
-  await Promise.all(writing);
+  await writing;
   return { bytes, sha256: hash.digest("hex"), pieceBytes, ...(blob && { blob }) };
 }
 

@@ -2,21 +2,13 @@ import type { StoredBlob } from "../../task/artifact.ts";
 import type { ArtifactBlobs } from "../blobs/artifact-blobs.ts";
 import type { HeldCommand } from "./held-command.ts";
 
-/**
- * Their base64 is a text that V8 keeps among small objects, also once it is encrypted. Larger texts outlive a collection of these, which lets
- * the space for them grow up to many times its size.
- */
-const pieceBytes = 48 * 1024;
+/** Small enough that several are in memory at a time, and large enough that each is worth a commit. */
+const pieceBytes = 256 * 1024;
 
-/** One commit is worth several. */
-const piecesAtOnce = 2;
-
-/** Takes the pieces of an artifact in their order. */
+/** Takes the pieces of an artifact in their order, each once the one before is written. */
 export interface PieceWriter {
   /** All but the last have so many bytes. */
   readonly pieceBytes: number;
-  /** How many may be written at a time, once the first one is written: that one removes those of earlier attempts. */
-  readonly atOnce: number;
   /** Where they are, unless they are in the store. */
   readonly blob?: StoredBlob;
   /** Does not need `data` any more once it has returned. */
@@ -32,9 +24,7 @@ export interface PieceTask {
 
 export function piecesInStore(task: PieceTask, key: string): PieceWriter {
   let seq = 0;
-  const write = (data: Buffer): Promise<void> =>
-    task.writePiece({ key, seq: seq++, body: data.toString("base64") });
-  return { pieceBytes, atOnce: piecesAtOnce, write };
+  return { pieceBytes, write: (data) => task.writePiece({ key, seq: seq++, body: data.toString("base64") }) };
 }
 
 /** The store has an empty piece instead, which opens the entry of the artifact. */
@@ -43,7 +33,6 @@ export function piecesInBlobs(task: PieceTask, key: string, blobs: ArtifactBlobs
   let seq = 0;
   return {
     pieceBytes: blobs.pieceBytes,
-    atOnce: 1,
     blob,
     async write(data) {
       const place = seq++;
