@@ -274,6 +274,8 @@ function waitOf(
       return `sleeps (${name})${after(deadlineAt, now)}`;
     case "artifact":
       return `stores the file ${name}`;
+    case "loop":
+      return undefined; // it has ended when it is written
     case "step":
       if (error === null) return `runs ${name}`;
       return `tries step ${name} again, which failed${tries === 1 ? "" : ` ${tries} times`} (${messageOf(error)})${after(deadlineAt, now)}`;

@@ -209,8 +209,9 @@ describe("task.loop", () => {
       });
       return text("never");
     };
+    const start: unknown = 1;
     const unstorable: Handler = async (_, task) => {
-      await task.loop("bad", 1 as unknown, async (_state, round) => round.next(() => 1));
+      await task.loop("bad", start, async (_state, round) => round.next(() => 1));
       return text("never");
     };
     const process = await Process.started({ tools: { nested, unstorable } });
