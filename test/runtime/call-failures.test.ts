@@ -120,8 +120,10 @@ it("keeps the error of a call that a step throws again", async () => {
 
 it("makes those calls again that failed where its handler is tried again, and no others", async () => {
   const runs: number[] = [];
+  const steps: number[] = [];
   const leaf: Handler = async ({ n }, task) => {
-    await task.step("run", () => void runs.push(Number(n)));
+    runs.push(Number(n));
+    await task.step("run", () => void steps.push(Number(n)));
     if (n === 2 && runs.filter((run) => run === 2).length < 2) throw new Error("not yet");
     return text(String(n));
   };
@@ -142,6 +144,7 @@ it("makes those calls again that failed where its handler is tried again, and no
   await process.clock.advance(1_000);
   expect(bodyOf(await process.ended(id))).toEqual(text("5 in attempt 2"));
   expect(runs).toEqual([0, 1, 2, 2, 3, 4]);
+  expect(steps).toEqual([0, 1, 2, 3, 4]); // what the failed call had finished is kept
   expect(await process.store.unfinished("", 9)).toEqual([]);
 });
 

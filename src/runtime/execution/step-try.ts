@@ -86,6 +86,14 @@ export class NotYet extends Error {
   }
 }
 
+function isNotYet(thrown: unknown): thrown is NotYet {
+  try {
+    return thrown instanceof NotYet;
+  } catch {
+    return false; // looking at it throws
+  }
+}
+
 /** How one try of a step ended. The first two also end the step. */
 export type TryEnd =
   | { readonly value: string | null }
@@ -125,7 +133,7 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
     if (run.life.hasReturned) effects.report(failedLate(step, thrown));
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
     if (run.signal.aborted || isFault(thrown)) return { thrown };
-    if (given instanceof NotYet) {
+    if (isNotYet(given)) {
       const until = deadlineAfter(step.clock.now(), given.pauseMs);
       return { again: { until, paused: { ...pausedWith(tries, null), value: given.begun }, goesOn: true } };
     }

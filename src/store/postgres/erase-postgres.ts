@@ -126,6 +126,9 @@ async function eraseRest(
     `INSERT INTO ${names.sessionNews} (owner, session) SELECT '', id FROM unnest($1::text[]) AS id`,
     [sessions],
   );
+  // Of tasks that were deleted just now, or before their process ended.
+  const left = `DELETE FROM ${names.piece} WHERE NOT EXISTS (SELECT FROM ${names.task} WHERE id = task_id)`;
+  await remove(queries, "piece", left, [], counts);
   const none = `DELETE FROM ${names.usage} WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM ${names.task} WHERE principal = $2)`;
   await queries.query(none, [principalKey(principal), toStored(principal)]);
 }

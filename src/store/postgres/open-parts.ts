@@ -6,6 +6,7 @@ import { ChangeChannel } from "./change-channel.ts";
 import { connectDirectly, openDatabase, unusableAt, withPatience } from "./connections.ts";
 import type { Database } from "./database.ts";
 import { GroupWriter } from "./group-writer.ts";
+import { LeftPieces } from "./left-pieces.ts";
 import { loadMark } from "./load-mark.ts";
 import { migrateSchema, prepareSchema } from "./migrate.ts";
 import type { Names } from "./names.ts";
@@ -92,6 +93,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   });
   const onPassed = (ids: readonly string[]): void => rechecks.add(ids);
   const emptyCounts = new EmptyCounts(database, names);
+  const leftPieces = new LeftPieces(database, names);
   const writer = new GroupWriter({
     database,
     names,
@@ -99,6 +101,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     timeoutMs,
     onPassed,
     onFewer: (keys) => emptyCounts.add(keys),
+    onRemoved: (ids) => leftPieces.add(ids),
     onClaimable: (tasks) => work.offer(tasks),
   });
   const queue = new WriteQueue({
@@ -142,6 +145,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     await end();
     throw error;
   }
+  leftPieces.start();
   const reader = new PostgresReader(database, names);
   const replica = copy && new Replica(names, owner.id, database, copy);
   const renewals = new PostgresReader(leases, names);
@@ -150,7 +154,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     await owners.leave().catch(() => undefined); // if this fails, the others find out from its lease
     channel.send("gap");
     await end();
-    await emptyCounts.close();
+    await Promise.all([emptyCounts.close(), leftPieces.close()]);
     await database.close();
   };
   return { owner: owner.id, database, owners, reader, replica, renewals, queue, channel, work, close };

@@ -12,6 +12,7 @@ import {
 import { insertRows, upsertRows, updateRows } from "../tables/postgres-statements.ts";
 import { secretTable } from "../tables/tables.ts";
 import { finished, isWaiting, unfinished, recordList, taskTable } from "../tables/task.ts";
+import { mostPieces } from "./left-pieces.ts";
 import type { Names } from "./names.ts";
 
 const recordColumns = recordList();
@@ -20,6 +21,9 @@ const recordColumns = recordList();
 export function writeStatements(names: Names) {
   const { task, request, journal, outcome, child, event, line, piece, message, secret } = names;
   const ofTasks = (table: string): string => `DELETE FROM ${table} WHERE task_id = ANY($1::text[])`;
+  /** What is left of an artifact that is not deleted is behind its end, and goes with its task. */
+  const somePieces = (found: string): string =>
+    `DELETE FROM ${piece} WHERE ctid = ANY(ARRAY(SELECT piece.ctid FROM ${piece} AS piece ${found} LIMIT ${mostPieces}))`;
   return {
     insertTasks: insertRows(taskTable, task),
     insertRequests: insertRows(requestTable, request),
@@ -45,11 +49,13 @@ export function writeStatements(names: Names) {
     deleteLines: `DELETE FROM ${line} USING unnest($1::text[], $2::bigint[]) AS gone (task_id, seq)
       WHERE line.task_id = gone.task_id AND line.list = 'log' AND line.seq = gone.seq`,
     insertPieces: upsertRows(pieceTable, piece),
-    deletePieces: `DELETE FROM ${piece} USING unnest($1::text[], $2::text[]) AS gone (task_id, key)
-      WHERE piece.task_id = gone.task_id AND piece.key = gone.key`,
+    deletePieces: somePieces(
+      "JOIN unnest($1::text[], $2::text[]) AS gone (task_id, key) ON piece.task_id = gone.task_id AND piece.key = gone.key",
+    ),
     /** Of artifacts that have not ended. */
-    deleteOpenPieces: `DELETE FROM ${piece} USING ${journal} WHERE piece.task_id = ANY($1::text[])
-      AND journal.task_id = piece.task_id AND journal.key = piece.key AND journal.kind = 'artifact' AND journal.done_at IS NULL`,
+    deleteOpenPieces:
+      somePieces(`JOIN ${journal} AS journal ON journal.task_id = piece.task_id AND journal.key = piece.key
+      WHERE piece.task_id = ANY($1::text[]) AND journal.kind = 'artifact' AND journal.done_at IS NULL`),
     /** Fails if another process was first, whose secret then counts. */
     insertSecrets: insertRows(secretTable, secret),
     updateSecrets: `UPDATE ${secret} SET value = new.value FROM unnest($1::text[], $2::text[]) AS new (name, value)
@@ -62,7 +68,7 @@ export function writeStatements(names: Names) {
     deleteOutcomes: ofTasks(outcome),
     deleteEventsOf: ofTasks(event),
     deleteLinesOf: ofTasks(line),
-    deletePiecesOf: ofTasks(piece),
+    deletePiecesOf: somePieces("WHERE piece.task_id = ANY($1::text[])"),
     deleteMessagesOf: ofTasks(message),
   };
 }

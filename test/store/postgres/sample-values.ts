@@ -183,6 +183,8 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "usage.add": [1, ["t", "pann"], [1, 1], [1, 1]],
   "usage.tryLock": [["pann"], ["holdfast usage pann"]],
   "usage.deleteEmpty": [["pann"]],
+  "leftPiece.some": [some],
+  "leftPiece.owners": [id(5_418)],
   "session.select": ["session-1"],
   "session.lockPuts": ["one"],
   "session.put": ["session-new", "ann", now, "{}", 100, 10_000, "owner-1"],
