@@ -5,6 +5,9 @@ const long = [
   // It collects the garbage of all its process again and again, which takes ten times as long once other files have filled that.
   "/test/client/watch-lifetime.test.ts",
   "/test/contract/",
+  "/test/runtime/one-history.test.ts",
+  "/test/runtime/many-deploys.test.ts",
+  "/test/runtime/random-worlds.test.ts",
   "/test/fuzz/guided.test.ts",
   "/test/cli/screens/",
   "/test/model/",

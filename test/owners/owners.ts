@@ -12,8 +12,8 @@ import { compileCache } from "../compile-cache.ts";
 import { Signals } from "../peers/signals.ts";
 import { newPlace, type Place } from "../places/place.ts";
 
-const script = programAt("./server.ts");
-const loaded = programAt("./loaded-server.ts");
+const script = fileURLToPath(new URL("./server.ts", import.meta.url));
+const loaded = fileURLToPath(new URL("./loaded-server.ts", import.meta.url));
 
 /** What tools answer in text. */
 export const text = (said: string): object => ({ content: [{ type: "text", text: said }] });
@@ -134,10 +134,6 @@ export class Owners extends Signals {
       .filter((event) => event.startsWith("(runs in "))
       .map((event) => Number(/\d+/.exec(event)?.[0]));
   }
-}
-
-function programAt(path: string): string {
-  return fileURLToPath(new URL(path, import.meta.url));
 }
 
 /** For longer than a dead process goes unnoticed, and then a missing tool is waited for. */

@@ -13,12 +13,20 @@ interface Place {
   readonly run: (sql: string) => Promise<unknown>;
 }
 
+interface Counted {
+  readonly task: string;
+  readonly count: number;
+}
+
 async function place(): Promise<Place> {
   const fresh = await FreshSchema.inSharedDatabase();
   onTestFinished(() => fresh.drop());
   const piece = `${fresh.schema}.piece`;
-  const run = async (sql: string): Promise<{ task: string; count: number }[]> =>
-    withClient(fresh.url, async (client) => (await client.query(sql.replaceAll("piece", piece))).rows);
+  const run = (sql: string): Promise<Counted[]> =>
+    withClient(fresh.url, async (client) => {
+      const { rows } = await client.query<Counted>(sql.replaceAll("piece", piece));
+      return rows;
+    });
   return {
     run,
     open: async (id) => {
