@@ -17,7 +17,7 @@ function tools(tasks: Tasks): void {
   });
 }
 
-const short = { minTtlMs: 1, expiredVisibleMs: 50, requestedTtl: "task" } as const;
+const short = { minTtlMs: 1, expiredVisibleMs: 3_000, requestedTtl: "task" } as const;
 
 async function untilGone(session: InMemorySession, taskId: string): Promise<object> {
   for (;;) {
