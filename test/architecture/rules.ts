@@ -42,10 +42,15 @@ export const layers: Readonly<Record<string, LayerRule>> = {
     typesFrom: ["store"],
     forms: /^(?:\d{4}-\d\d-\d\d|sep-\d+)$/,
   },
+  // Tools that exist elsewhere, as durable tools: other servers are called by the client.
+  serve: {
+    from: ["task", "options", "generation", "runtime", "server", "client", "serve"],
+    typesFrom: ["store"],
+  },
   // Beside servers it reads the files of stores, and serves the page that shows them.
   // A check of recordings is run by the Holdfast of the author's project.
   cli: {
-    from: ["task", "options", "generation", "store", "admin", "client", "server", "cli"],
+    from: ["task", "options", "generation", "store", "admin", "client", "server", "serve", "cli"],
     typesFrom: ["testing"],
   },
   // What operators set, as options of what is served.

@@ -1,0 +1,171 @@
+import type { McpRequestContext, McpServer } from "@modelcontextprotocol/server";
+import { errorReporter, type OnError } from "../runtime/error-reporter.ts";
+import type { DurableTool } from "../runtime/tool/tool.ts";
+import type { Tasks } from "../server/tasks.ts";
+import { HoldfastError } from "../task/fault.ts";
+import type { OpenSource, SourceTool, ToolSource } from "./source.ts";
+
+/** Options of `serveTools`. */
+export interface ServeToolsOptions {
+  /** Called with errors that no caller is told about, such as a tool whose name is taken. Default: prints a line to stderr. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** The tools of some sources, on the tasks of a process. */
+export interface ServedTools {
+  /** All tools of now, in the order of their sources. */
+  readonly tools: readonly SourceTool[];
+  /** Adds what the sources have besides tools to a server of yours, in the factory that you pass to `tasks.server`. */
+  attach(server: McpServer, context: McpRequestContext): Promise<void>;
+  /**
+   * Serves these sources instead. Sources that are the same objects stay open. If one does not open, or two have a tool of the same name, everything
+   * stays as it was, and it rejects. Tasks of a tool that is gone wait for its return.
+   */
+  replace(sources: readonly ToolSource[]): Promise<void>;
+  /** Removes the tools and closes the sources. Call it after `tasks.stop()`. */
+  close(): Promise<void>;
+}
+
+/**
+ * Adds the tools of programs, job APIs, OpenAPI documents and other MCP servers to `tasks`. Call it before the server starts, so that tasks of an
+ * earlier process find their tools. Rejects with `configuration` for a mistake in a source, and for two tools of the same name.
+ *
+ * ```ts
+ * const served = await serveTools(tasks, [
+ *   command("thumbnail", { run: ["convert", "{input}", "-resize", "200", "{output}"], … }),
+ * ]);
+ * await serveHttp(tasks.server(async (context) => {
+ *   const server = new McpServer({ name: "tools", version: "1.0.0" });
+ *   await served.attach(server, context);
+ *   return server;
+ * }));
+ * ```
+ */
+export async function serveTools(
+  tasks: Pick<Tasks, "tool">,
+  sources: readonly ToolSource[],
+  { onError }: ServeToolsOptions = {},
+): Promise<ServedTools> {
+  const served = new Served(tasks, errorReporter(onError));
+  await served.replace(sources);
+  return served;
+}
+
+/** A source that is open or opens, and its tools. */
+interface Opened {
+  readonly source: ToolSource;
+  tools: readonly SourceTool[];
+  open?: OpenSource;
+}
+
+class Served implements ServedTools {
+  readonly #tasks: Pick<Tasks, "tool">;
+  readonly #onError: OnError;
+  #opened: readonly Opened[] = [];
+  readonly #registered = new Map<
+    string,
+    { readonly tool: SourceTool; readonly durable: Pick<DurableTool, "remove"> }
+  >();
+  /** One at a time. */
+  #replacing: Promise<void> = Promise.resolve();
+
+  constructor(tasks: Pick<Tasks, "tool">, onError: OnError) {
+    this.#tasks = tasks;
+    this.#onError = onError;
+  }
+
+  get tools(): readonly SourceTool[] {
+    const isRegistered = (tool: SourceTool): boolean => this.#registered.get(tool.name)?.tool === tool;
+    return this.#opened.flatMap(({ tools }) => tools.filter(isRegistered));
+  }
+
+  async attach(server: McpServer, context: McpRequestContext): Promise<void> {
+    for (const { open } of this.#opened) await open?.attach?.(server, context);
+  }
+
+  replace(sources: readonly ToolSource[]): Promise<void> {
+    const replaced = this.#replacing.then(() => this.#replace(sources));
+    this.#replacing = replaced.catch(() => undefined);
+    return replaced;
+  }
+
+  close(): Promise<void> {
+    return this.replace([]);
+  }
+
+  async #replace(sources: readonly ToolSource[]): Promise<void> {
+    const before = this.#opened;
+    const next = sources.map(
+      (source) => before.find((each) => each.source === source) ?? { source, tools: [] },
+    );
+    const added = next.filter((each) => !before.includes(each));
+    try {
+      for (const each of added) await this.#open(each);
+      this.#register(next, (fault) => {
+        throw fault;
+      });
+    } catch (error) {
+      this.#register(before, this.#onError);
+      await this.#close(added);
+      throw error;
+    }
+    this.#opened = next;
+    await this.#close(before.filter((each) => !next.includes(each)));
+  }
+
+  async #open(opened: Opened): Promise<void> {
+    const onError = this.#onError;
+    opened.open = await opened.source.open({
+      onError,
+      setTools: (tools) => {
+        opened.tools = tools;
+        if (this.#opened.includes(opened)) this.#register(this.#opened, onError);
+      },
+    });
+  }
+
+  async #close(opened: readonly Opened[]): Promise<void> {
+    for (const { open } of opened) await open?.close().catch(this.#onError);
+  }
+
+  /** Registers the tools of these sources, and no others. A tool that cannot be registered is a fault, and left out. */
+  #register(opened: readonly Opened[], onFault: (fault: unknown) => void): void {
+    const wanted = new Map<string, { readonly tool: SourceTool; readonly source: ToolSource }>();
+    for (const { source, tools } of opened)
+      for (const tool of tools) {
+        const other = wanted.get(tool.name);
+        if (other === undefined) wanted.set(tool.name, { tool, source });
+        else onFault(nameTaken(tool.name, other.source, source));
+      }
+    for (const [name, { tool, durable }] of this.#registered) {
+      if (wanted.get(name)?.tool === tool) continue;
+      durable.remove();
+      this.#registered.delete(name);
+    }
+    for (const [name, { tool, source }] of wanted) {
+      if (this.#registered.has(name)) continue;
+      try {
+        const { config, handler } = tool;
+        const durable = this.#tasks.tool(name, config, async (args, task) =>
+          handler(args as Record<string, unknown>, task),
+        );
+        this.#registered.set(name, { tool, durable });
+      } catch (cause) {
+        onFault(
+          new HoldfastError(
+            "configuration",
+            `${source.name}: ${cause instanceof Error ? cause.message : String(cause)}`,
+            { cause },
+          ),
+        );
+      }
+    }
+  }
+}
+
+function nameTaken(name: string, one: ToolSource, other: ToolSource): HoldfastError {
+  return new HoldfastError(
+    "configuration",
+    `Two tools have the name "${name}": one of ${one.name}, and one of ${other.name}. Rename one of them, or give its source a prefix.`,
+  );
+}

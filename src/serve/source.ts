@@ -1,0 +1,61 @@
+import type {
+  CallToolResult,
+  McpRequestContext,
+  McpServer,
+  StandardSchemaV1,
+} from "@modelcontextprotocol/server";
+import type { TaskContext } from "../runtime/tool/task-context.ts";
+import type { ToolOptions } from "../runtime/tool/tool-options.ts";
+import type { Approval } from "./approval.ts";
+
+/** A tool that a source gives: what it is for clients, and what a call does. */
+export interface SourceTool {
+  readonly name: string;
+  /** As for `tasks.tool`. With `task: "forbidden"` a call is passed through, and nothing is stored. */
+  readonly config: ToolOptions & {
+    readonly inputSchema?: StandardSchemaV1;
+    readonly outputSchema?: StandardSchemaV1;
+  };
+  readonly handler: (args: Record<string, unknown>, task: TaskContext) => Promise<CallToolResult>;
+  /** Who has to agree before each call. Left out: nobody. */
+  readonly approval?: Approval | undefined;
+  /** What a call with these arguments would run or send, for people. Does nothing itself. */
+  readonly preview?: (args: Record<string, unknown>) => string | Promise<string>;
+}
+
+/** What a check of a source has found. */
+export interface Finding {
+  readonly check: string;
+  /** Null: it cannot be told, or does not matter. */
+  readonly works: boolean | null;
+  readonly detail: string;
+}
+
+/** What a source is given when it opens. */
+export interface SourceHost {
+  /**
+   * The tools of the source from now on, in place of all before. A tool that is the same object as before is left as it is. Call it before `open`
+   * resolves with the tools that are known then, and again whenever they change.
+   */
+  readonly setTools: (tools: readonly SourceTool[]) => void;
+  /** Receives faults that no caller sees. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** A source that is open. */
+export interface OpenSource {
+  /** Adds what else it has, such as resources and prompts, to the server that was made for one client. */
+  readonly attach?: (server: McpServer, context: McpRequestContext) => void | Promise<void>;
+  /** Ends what it has started. Its tools are removed by then. */
+  close(): Promise<void>;
+}
+
+/** Tools that exist elsewhere: programs, addresses, the operations of a document, another server. */
+export interface ToolSource {
+  /** For messages, such as `command build`. */
+  readonly name: string;
+  /** Rejects only for mistakes that a person has to correct: what does not answer yet is tried again. */
+  open(host: SourceHost): Promise<OpenSource>;
+  /** Whether what it needs is there, without calling anything. */
+  check?(): Promise<readonly Finding[]>;
+}
