@@ -23,7 +23,7 @@ const uses: Readonly<Record<string, readonly string[]>> = {
 
 /** What only the command line needs, and small libraries, are part of the bundle, so that servers do not install them. */
 const bundled =
-  /^(?:@clack\/|commander$|fast-string-|fast-wrap-|shlex$|sisteransi$|ipaddr\.js$|superjson$|zod\/mini$|@noble\/hashes\/|rate-limiter-flexible|@oxc-project\/runtime)/;
+  /^(?:@clack\/|commander$|fastest-levenshtein$|jsonc-parser$|fast-string-|fast-wrap-|shlex$|sisteransi$|ipaddr\.js$|superjson$|zod\/mini$|@noble\/hashes\/|rate-limiter-flexible|@oxc-project\/runtime)/;
 
 /** The library's entry loads the clients of eight databases for the two files that are used. */
 const rateLimiterInMemory: Plugin = {
@@ -35,6 +35,12 @@ const rateLimiterInMemory: Plugin = {
       : ["RateLimiterMemory", "RateLimiterRes"]
           .map((name) => `export { default as ${name} } from "rate-limiter-flexible/lib/${name}.js";`)
           .join("\n"),
+};
+
+/** The library's main file loads its parts in a way that cannot be bundled. */
+const jsoncParserAsModule: Plugin = {
+  name: "jsonc-parser-as-module",
+  resolveId: (id) => (id === "jsonc-parser" ? `${root}node_modules/jsonc-parser/lib/esm/main.js` : undefined),
 };
 
 const sdk = "@modelcontextprotocol/server";
@@ -113,7 +119,7 @@ async function bundle(
     platform,
     external: (id) =>
       !/^[./\0]/.test(id) && !bundled.test(id) && !(id === sdk && plugins.includes(protocolErrorAlone)),
-    plugins: [rateLimiterInMemory, ...plugins],
+    plugins: [rateLimiterInMemory, jsoncParserAsModule, ...plugins],
     transform: { target: platform === "node" ? "node22.18" : "es2023" },
     treeshake: { moduleSideEffects: (id) => id.endsWith("/require-node.ts") },
     preserveEntrySignatures: "allow-extension",

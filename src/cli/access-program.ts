@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Command } from "commander";
 import type { LoginOptions } from "./command/login.ts";
-import { configHelp, jsonHelp, trustHelp } from "./common-options.ts";
+import type { ServersOptions } from "./command/servers.ts";
+import { collect, configHelp, jsonHelp, trustHelp } from "./common-options.ts";
 import type { LogoutOptions } from "./command/logout.ts";
 import type { TrustOptions } from "./command/trust.ts";
 import type { Context } from "./context.ts";
@@ -27,6 +28,41 @@ export function addAccessCommands(program: Command, context: Context, end: (code
     .option("--json", jsonHelp)
     .action(async (name: string, options: TrustOptions) =>
       end(await (await import("./command/trust.ts")).trust(context, { name, options })),
+    );
+
+  const servers = program
+    .command("servers")
+    .description("list the servers of config files, or add one to your own")
+    .option("--json", jsonHelp)
+    .option("--config <file>", configHelp)
+    .action(async (options: ServersOptions) =>
+      end(await (await import("./command/servers.ts")).listServers(context, { options })),
+    );
+  servers
+    .command("add")
+    .description("add a server to your own config file, and leave the rest of it as it is")
+    .argument("<name>", "the name for commands")
+    .argument("<server>", "a URL, or a command line in quotes or after --")
+    .option("--header <line>", 'an HTTP header, "Name: value"; can be repeated', collect)
+    .option("--env <pair>", "a variable for a command, NAME=value; can be repeated", collect)
+    .option("--force", "replace the entry of that name")
+    .action(async (name: string, server: string, _: unknown, of: Command) =>
+      end(
+        await (
+          await import("./command/servers.ts")
+        ).addServer(context, { name, server, options: of.optsWithGlobals() }),
+      ),
+    );
+  servers
+    .command("remove")
+    .description("remove a server from your own config file")
+    .argument("<name>", "its name")
+    .action(async (name: string, _: unknown, of: Command) =>
+      end(
+        await (
+          await import("./command/servers.ts")
+        ).removeServer(context, { name, options: of.optsWithGlobals() }),
+      ),
     );
 
   command("login", "log in to a server, for all later commands")

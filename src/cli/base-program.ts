@@ -1,7 +1,7 @@
 import { Argument, type Command } from "commander";
 import type { PromptOptions } from "./command/prompts.ts";
 import type { ReadOptions } from "./command/resources.ts";
-import { saveOption, serverCommand, serverForms, timeoutOption } from "./common-options.ts";
+import { maxCharsOption, saveOption, serverCommand, serverForms, timeoutOption } from "./common-options.ts";
 import type { Context, WaitingOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
@@ -20,6 +20,7 @@ export function addBaseCommands(program: Command, context: Context, end: (code: 
   command("read", "print a resource, or write its bytes to a pipe")
     .argument("<uri>", "the resource's URI")
     .addOption(saveOption())
+    .addOption(maxCharsOption())
     .action(async (server: string, uri: string, options: ReadOptions) =>
       end(await (await import("./command/resources.ts")).read(context, { server, uri, options })),
     );

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
+import { protocolVersions } from "../generation/generations.ts";
 
 export const serverForms = "a URL, a command line in quotes, or a name from a config file with mcpServers";
 
@@ -34,17 +35,42 @@ export function serverCommand(program: Command, name: string, description: strin
       "--token <token>",
       "a bearer token; other users of this machine can see it, so prefer HOLDFAST_TOKEN",
     )
-    .option("--header <line>", 'an HTTP header, "Name: value"; can be repeated', collect);
+    .option("--header <line>", 'an HTTP header, "Name: value"; can be repeated', collect)
+    .addOption(
+      new Option(
+        "--protocol <version>",
+        "speak only this protocol version; earlier: the latest before 2026-07-28",
+      ).choices([...protocolVersions, "earlier"]),
+    )
+    .addOption(
+      new Option("--connect-timeout <seconds>", "how long connecting may take (default: no limit)").argParser(
+        seconds,
+      ),
+    )
+    .option("--insecure", "accept any certificate of the server, such as one that it signed itself")
+    .option("--verbose", "print each message of the protocol on stderr, without secrets")
+    .option("--record <file>", "append each message of the protocol to this file, for holdfast replay");
 }
 
 /** `--timeout`; `goesOn` says what happens to the work. */
 export function timeoutOption(goesOn = "how long to wait; the task continues"): Option {
-  return new Option("--timeout <seconds>", goesOn).argParser((text) => {
-    const seconds = Number(text);
-    if (text.trim() === "" || !(seconds >= 0))
-      throw new InvalidArgumentError("It must be a number, 0 or more.");
-    return seconds;
-  });
+  return new Option("--timeout <seconds>", goesOn).argParser(seconds);
+}
+
+function seconds(text: string): number {
+  const number = Number(text);
+  if (text.trim() === "" || !(number >= 0)) throw new InvalidArgumentError("It must be a number, 0 or more.");
+  return number;
+}
+
+/** `--max-chars`. */
+export function maxCharsOption(): Option {
+  return new Option("--max-chars <count>", "print at most this many characters of the result").argParser(
+    (text) => {
+      if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError("It must be a whole number above 0.");
+      return Number(text);
+    },
+  );
 }
 
 /** `--save`. */
@@ -52,6 +78,6 @@ export function saveOption(): Option {
   return new Option("--save <dir>", "save images, audio and resources to this folder, and print their paths");
 }
 
-function collect(line: string, before: readonly string[] = []): readonly string[] {
+export function collect(line: string, before: readonly string[] = []): readonly string[] {
   return [...before, line];
 }

@@ -1,3 +1,4 @@
+import type { ConnectOptions } from "../client/connect-options.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output/output.ts";
 import type { State } from "./state/state.ts";
@@ -11,6 +12,16 @@ export interface ServerOptions {
   readonly trust?: true;
   /** The names of our variables that a typed command line gets. */
   readonly passEnv?: readonly string[];
+  /** The only protocol version to speak, or `earlier`. */
+  readonly protocol?: ConnectOptions["protocolVersion"];
+  /** In seconds. */
+  readonly connectTimeout?: number;
+  /** Accepts any certificate. */
+  readonly insecure?: true;
+  /** Prints each message of the protocol. */
+  readonly verbose?: true;
+  /** The file to which each message is appended. */
+  readonly record?: string;
   /** Whether the command connects to several servers, so that HOLDFAST_TOKEN could go to the wrong one. */
   readonly isOneOfSeveral?: boolean;
 }

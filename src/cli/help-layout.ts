@@ -77,6 +77,15 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     { line: "holdfast trust reports", does: "shows what the entry does, and allows it from now on" },
     { line: "holdfast trust reports --revoke", does: "asks again from now on" },
   ],
+  servers: [{ line: "holdfast servers", does: "lists names for SERVER, and which folders' are trusted" }],
+  "servers add": [
+    {
+      line: "holdfast servers add reports https://reports.example.com/mcp",
+      does: "add --header 'X-Key: ${KEY}' for a key that stays in your environment",
+    },
+    { line: "holdfast servers add files -- node server.js", does: "starts the command in this folder" },
+  ],
+  "servers remove": [{ line: "holdfast servers remove reports", does: "forgets it" }],
   login: [
     { line: "holdfast login https://reports.example.com/mcp", does: "opens the login page" },
     {
@@ -109,7 +118,16 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     { line: "holdfast answer 01a200", does: "asks you the task's question" },
     { line: "holdfast answer 01a200 confirm=true", does: "answers without a terminal" },
   ],
-  forget: [{ line: "holdfast forget 01a200", does: "forgets it here; the task itself may continue" }],
+  forget: [
+    { line: "holdfast forget 01a200 2", does: "forgets them here; the tasks themselves may continue" },
+    { line: "holdfast forget --lost", does: "forgets those that ls --refresh found to be lost" },
+  ],
+  replay: [
+    {
+      line: "holdfast replay wire.jsonl",
+      does: "is a server: holdfast call add a=1 b=2 -- holdfast replay wire.jsonl",
+    },
+  ],
   "journal ls": [{ line: "holdfast journal ls tasks.db", does: "lists unfinished tasks" }],
   "journal export": [
     {
@@ -268,10 +286,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
 
 /** Commands in the order of the help, under their headings. Unlisted ones come last. */
 const groups: readonly (readonly [string, readonly string[]])[] = [
-  ["Tools:", ["tools", "call", "trust", "login", "logout", "doctor", "ping"]],
+  ["Tools:", ["tools", "call", "servers", "trust", "login", "logout", "doctor", "ping"]],
   ["Tasks:", ["ls", "result", "watch", "get", "logs", "answer", "cancel", "forget"]],
   ["Resources and prompts:", ["resources", "read", "prompts", "prompt", "complete"]],
-  ["Servers of your own:", ["init", "dashboard", "admin", "journal", "check", "migrate"]],
+  ["Servers of your own:", ["init", "replay", "dashboard", "admin", "journal", "check", "migrate"]],
 ];
 
 const widest = 80;

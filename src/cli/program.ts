@@ -3,6 +3,7 @@ import { addBaseCommands } from "./base-program.ts";
 import {
   databaseForms,
   jsonHelp,
+  maxCharsOption,
   pairForms,
   placeForms,
   serverCommand as command,
@@ -59,6 +60,7 @@ export async function makeProgram(
     .option("--args <json>", "more arguments: a JSON object, @file, or - for stdin")
     .option("--detach", "print the task's id and do not wait")
     .addOption(saveOption().conflicts("detach"))
+    .addOption(maxCharsOption())
     .addOption(timeoutOption())
     .action(async (server: string, tool: string, pairs: string[], options: CallOptions) =>
       end(await (await import("./command/call.ts")).call(context, { server, tool, pairs, options })),
@@ -98,7 +100,7 @@ export async function makeProgram(
   };
   for (const name of ["get", "watch", "result", "cancel"] as const) {
     const about = aboutTask(name, descriptions[name]);
-    if (name === "watch" || name === "result") about.addOption(saveOption());
+    if (name === "watch" || name === "result") about.addOption(saveOption()).addOption(maxCharsOption());
     about.action(async (id: string, options: OutcomeOptions) =>
       end(await (await simple[name]())(context, { id, options })),
     );
@@ -121,10 +123,13 @@ export async function makeProgram(
     );
   program
     .command("forget")
-    .description("remove a task from the list, for example when its server is gone")
-    .argument("<id>", taskForms, restoreId)
+    .description("remove tasks from the list, for example when their server is gone")
+    .argument("[id...]", taskForms)
+    .option("--lost", "all that their servers did not know when they were last asked")
     .option("--json", jsonHelp)
-    .action(async (id: string) => end(await (await import("./command/forget.ts")).forget(context, { id })));
+    .action(async (ids: readonly string[], options: { readonly lost?: true }) =>
+      end(await (await import("./command/forget.ts")).forget(context, { ids: ids.map(restoreId), options })),
+    );
 
   addBaseCommands(program, context, end);
   const admin = program
@@ -202,6 +207,13 @@ export async function makeProgram(
     .argument("[tool]", "show only this tool, in full")
     .action(async (server: string, tool: string | undefined, options: ServerOptions) =>
       end(await (await import("./command/tools.ts")).tools(context, { server, tool, options })),
+    );
+  program
+    .command("replay")
+    .description("answer over stdio as a recorded server did, without it")
+    .argument("<file>", "what --record wrote")
+    .action(async (file: string) =>
+      end(await (await import("./command/replay.ts")).replay(context, { file })),
     );
   program
     .command("completion")

@@ -3,6 +3,7 @@ import type {
   ClientCapabilities,
   FetchLike,
   Implementation,
+  JSONRPCMessage,
   OAuthClientProvider,
 } from "@modelcontextprotocol/client";
 import {
@@ -68,6 +69,11 @@ class DeclaredConnectOptions {
   readonly onInputError?: OnInputError = callback();
   /** Called with each event of the client, for logs and traces. Errors that it throws are ignored. */
   readonly onEvent?: (event: ClientEvent) => unknown = callback();
+  /**
+   * Called with each message of the protocol that is sent or received, to look at the wire. Messages contain the arguments and results of
+   * calls. Errors that it throws are ignored.
+   */
+  readonly onMessage?: (message: JSONRPCMessage, direction: "sent" | "received") => unknown = callback();
   /**
    * Traces and measures this client: `openTelemetry()` of `holdfast/opentelemetry`. Each request becomes a span, whose context is sent in
    * its `_meta`. Default: none, at no cost.

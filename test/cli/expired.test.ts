@@ -21,7 +21,7 @@ it("ends as for a task that expired, whether it is still known or not", async ()
 
 it.each([
   [1, "expired"],
-  [null, "unknown"],
+  [null, "lost"],
 ])("lists a task with a ttl of %j ms that its server does not know as %s", async (ttlMs, status) => {
   const server = await ScriptedServer.start();
   onTestFinished(async () => server.stop());
@@ -31,4 +31,10 @@ it.each([
   const { stdout } = await runMain(["call", server.url, "publish_report", "--detach"], { env });
   const listed = await runMain(["ls", "--refresh", "--json"], { env });
   expect(JSON.parse(listed.stdout)).toMatchObject({ tasks: [{ id: stdout.trim(), status }] });
+  // A later list still knows, and so does who cleans up.
+  expect((await runMain(["ls"], { env })).stdout).toContain(`\t${status}\n`);
+  expect(await runMain(["forget"], { env })).toMatchObject({ code: 2 });
+  const forgotten = await runMain(["forget", "--lost", "--json"], { env });
+  expect(JSON.parse(forgotten.stdout)).toEqual({ ids: [stdout.trim()] });
+  expect((await runMain(["ls"], { env })).stdout).toBe("");
 });

@@ -40,7 +40,7 @@ it.each(["", ...paths])("fits 80 columns: holdfast %s --help", async (path) => {
 
 it("has examples for each command, and for no other", async () => {
   const toShow = commandsOf(await program()).filter(
-    ([path, { commands }]) => path === "admin" || commands.length === 0,
+    ([path, { commands }]) => ["admin", "servers"].includes(path) || commands.length === 0,
   );
   expect(Object.keys(examples).toSorted()).toEqual(toShow.map(([path]) => path).toSorted());
 });

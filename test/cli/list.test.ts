@@ -127,20 +127,20 @@ describe("a task of the list", () => {
       const { stdout, stderr } = await run("forget", name, "--json");
       return stdout === "" ? stderr : JSON.parse(stdout);
     };
-    expect(await forgotten("2")).toEqual({ id: "01a2" });
+    expect(await forgotten("2")).toEqual({ ids: ["01a2"] });
     // Lists for programs give no numbers.
     await run("ls");
-    expect(await forgotten("3")).toEqual({ id: "01a3" });
+    expect(await forgotten("3")).toEqual({ ids: ["01a3"] });
     expect(await forgotten("3")).toMatchObject({
       error: { message: "Number 3 is no longer on your list. See holdfast ls." },
     });
     expect(await forgotten("99")).toMatchObject({ error: { kind: "usage" } });
-    expect(await forgotten("last")).toEqual({ id: "01a8" });
+    expect(await forgotten("last")).toEqual({ ids: ["01a8"] });
     expect(await look(80)).toMatch(/^2 +input_required/m);
-    expect(await forgotten("2")).toEqual({ id: "01a4" });
+    expect(await forgotten("2")).toEqual({ ids: ["01a4"] });
     // An id that begins with a digit is found as before, where no list gave that number.
     await rm(join(state, "numbers.json"));
-    expect(await forgotten("01a5")).toEqual({ id: "01a5" });
+    expect(await forgotten("01a5")).toEqual({ ids: ["01a5"] });
   });
 
   it("keeps an id that looks like a number, and leaves that number out", async () => {
@@ -150,13 +150,13 @@ describe("a task of the list", () => {
       { id: "x", age: 1_000 },
     ]);
     expect((await look(80)).match(/^ *\d+/gm)).toEqual(["3", "4", "5"]);
-    expect(JSON.parse((await run("forget", "2", "--json")).stdout)).toEqual({ id: "2" });
-    expect(JSON.parse((await run("forget", "5", "--json")).stdout)).toEqual({ id: "x" });
+    expect(JSON.parse((await run("forget", "2", "--json")).stdout)).toEqual({ ids: ["2"] });
+    expect(JSON.parse((await run("forget", "5", "--json")).stdout)).toEqual({ ids: ["x"] });
   });
 
   it("is found by the beginning of its id as before when others are over", async () => {
     const { run } = await user(several.slice(0, 4));
-    expect(JSON.parse((await run("forget", "01a", "--json")).stdout)).toEqual({ id: "01a3" });
+    expect(JSON.parse((await run("forget", "01a", "--json")).stdout)).toEqual({ ids: ["01a3"] });
     expect((await run("forget", "01a")).stderr).toContain("Several tasks match");
   });
 });

@@ -27,6 +27,6 @@ it("keeps a task that the server does not show under a wrong token, and finds it
     expect(refused.stderr).toContain("The task stays on your list");
   }
   const listed = await run("wrong", "ls", "--refresh", "--json", "--server", http.url);
-  expect(JSON.parse(listed.stdout)).toMatchObject({ tasks: [{ id, status: "unknown" }] });
+  expect(JSON.parse(listed.stdout)).toMatchObject({ tasks: [{ id, status: "lost" }] });
   expect(await run("right", "result", id)).toMatchObject({ code: 0, stdout: "published\n" });
 });

@@ -18,6 +18,7 @@ export interface CallOptions extends WaitingOptions {
   readonly detach?: true;
   /** A folder. */
   readonly save?: string;
+  readonly maxChars?: number;
 }
 
 interface CallCommand {
@@ -34,6 +35,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
   const asked = await resolveServer(context, command.server, options);
   const pairs = await readPairs(command.pairs, io.cwd);
   const given = await readJsonArgument(options.args, io);
+  const { maxChars } = options;
   const folder = await SaveFolder.open(options.save, io.cwd);
   return withServer(context, { server: asked, unfinished: "call" }, options, async (session) => {
     const { client, terminal, server, signal } = session;
@@ -43,7 +45,8 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
     display.calling(tool);
     const handle = await client.startTool(tool, args, { signal, onProgress });
     const origin = { server: server.shown, tool };
-    if (handle.taskId === null) return showDirect(await handle.result(), { origin, output, session, folder });
+    const shown = { origin, output, session, folder, maxChars };
+    if (handle.taskId === null) return showDirect(await handle.result(), shown);
     const serverEnds = typeof server.target !== "string";
     if (options.detach === true) {
       if (serverEnds)
@@ -56,9 +59,8 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
       return exitCodes.done;
     }
     const { taskId } = handle;
-    const shown = { taskId, tool, watchCommand: watchCommand(taskId), serverEnds };
-    const task = await waitForTask(shown, handle, session);
-    return showOutcome(task, { origin, output, session, folder });
+    const started = { taskId, tool, watchCommand: watchCommand(taskId), serverEnds };
+    return showOutcome(await waitForTask(started, handle, session), shown);
   });
 }
 

@@ -3,7 +3,7 @@ import { candidates, wordsOf } from "../completion/candidates.ts";
 import { scripts, type Shell } from "../completion/scripts.ts";
 import type { Context } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
-import { readFolderConfig, readUsersConfig } from "../server/host-config.ts";
+import { readFolderConfigs, readUsersConfig } from "../server/host-config.ts";
 
 /** `holdfast completion SHELL`: prints the script for the shell to run. */
 export async function completion(
@@ -24,8 +24,8 @@ export async function completeWords(
   [shell, line = ""]: readonly string[],
 ): Promise<ExitCode> {
   const inFolder = async (): Promise<readonly string[]> => {
-    const config = await readFolderConfig(io.cwd).catch(() => undefined);
-    return [...(config?.servers.keys() ?? [])];
+    const configs = await readFolderConfigs(io.cwd).catch(() => []);
+    return configs.flatMap(({ servers }) => [...servers.keys()]);
   };
   const known = {
     servers: async () => {

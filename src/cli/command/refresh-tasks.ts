@@ -96,7 +96,7 @@ async function refreshGroup(
 async function stateOf(task: KnownTask, session: Session, now: number): Promise<Refreshed> {
   const { call } = task;
   if (call.taskId === null) return {};
-  const { client, signal, saw } = session;
+  const { client, signal, saw, sawNone } = session;
   try {
     const handle = await client.resume({ ...call, taskId: call.taskId });
     const state = await handle.get({ signal });
@@ -104,7 +104,9 @@ async function stateOf(task: KnownTask, session: Session, now: number): Promise<
     const { status, statusMessage } = state;
     return { status, ...(statusMessage !== undefined && { statusMessage }) };
   } catch (error) {
-    return explain(error, task, now);
+    const { status } = explain(error, task, now);
+    if (status === "lost" || status === "expired") await sawNone(call, status);
+    return { ...(status && { status }) };
   }
 }
 
@@ -117,7 +119,7 @@ function explain(error: unknown, { call: { expiresAt = Infinity } }: KnownTask, 
       return { status: "expired" };
     case "unknown_task":
       // A server gives the same answer for a task of another caller.
-      return { status: expiresAt <= now ? "expired" : "unknown" };
+      return { status: expiresAt <= now ? "expired" : "lost" };
     default:
       return { status: "unreachable" };
   }

@@ -73,6 +73,7 @@ function aboutOf({ name, title = name, description = "" }: Resource | ResourceTe
 export interface ReadOptions extends WaitingOptions {
   /** A folder. */
   readonly save?: string;
+  readonly maxChars?: number;
 }
 
 interface ReadCommand {
@@ -102,7 +103,7 @@ export async function read(context: Context, { server, uri, options }: ReadComma
       const document: ReadJson = { server: asked.shown, uri, result, ...saved };
       await output.printJson(document);
     } else if (files !== undefined) await output.print(files.text);
-    else await printContents(uri, result, output);
+    else await printContents(uri, result, output, options.maxChars);
     const problems = files?.problems ?? [];
     for (const problem of problems) output.note(`holdfast: ${problem}`);
     return problems.length === 0 ? exitCodes.done : exitCodes.failed;
@@ -112,7 +113,12 @@ export async function read(context: Context, { server, uri, options }: ReadComma
 type Content = ReadResourceResult["contents"][number];
 
 /** Prints text unchanged, and bytes to a pipe. */
-async function printContents(uri: string, { contents }: ReadResourceResult, output: Output): Promise<void> {
+async function printContents(
+  uri: string,
+  { contents }: ReadResourceResult,
+  output: Output,
+  maxChars: number | undefined,
+): Promise<void> {
   const [first] = contents;
   if (contents.length === 1 && first !== undefined && "blob" in first && !output.isTerminal) {
     await output.writeBytes(Buffer.from(first.blob, "base64"));
@@ -128,7 +134,7 @@ async function printContents(uri: string, { contents }: ReadResourceResult, outp
   }
   const isOnly = contents.length === 1 && !output.isTerminal;
   const texts = contents.map((content) => ("text" in content ? content.text : ""));
-  await output.print(texts.map((text) => (isOnly ? text : withNewline(text))).join(""));
+  await output.printUpTo(maxChars, texts.map((text) => (isOnly ? text : withNewline(text))).join(""));
   if (contents.length === 0) output.note("holdfast: the resource is empty");
 }
 

@@ -20,6 +20,8 @@ interface ShowOptions {
   readonly line?: boolean;
   /** The folder for the result's files. */
   readonly folder?: SaveFolder | undefined;
+  /** How many characters to print. Default: all. */
+  readonly maxChars?: number | undefined;
 }
 
 /** Prints the outcome of a task, and returns the exit code. Removes the task from the list, unless something could not be saved. */
@@ -28,7 +30,7 @@ export async function showOutcome(task: EndedTask, options: ShowOptions): Promis
   session.terminal.display.end();
   const files = task.status === "completed" ? await savedFrom(task.result, options) : undefined;
   if (output.json) await output.printJson({ ...taskJson(task, origin), ...savedJson(files) }, { line });
-  const code = await showEnd(task, output, files);
+  const code = await showEnd(task, options, files);
   if (files === undefined || files.problems.length === 0) await session.printed();
   return code;
 }
@@ -39,7 +41,7 @@ export async function showDirect(result: CallToolResult, options: ShowOptions): 
   session.terminal.display.end();
   const files = await savedFrom(result, options);
   if (output.json) await output.printJson({ ...directJson(result, origin), ...savedJson(files) });
-  return showResult(result, output, files);
+  return showResult(result, options, files);
 }
 
 async function savedFrom(
@@ -54,10 +56,15 @@ function savedJson(files: SavedContent | undefined): { readonly saved?: readonly
   return files === undefined ? {} : { saved: files.saved };
 }
 
-async function showEnd(task: EndedTask, output: Output, files: SavedContent | undefined): Promise<ExitCode> {
+async function showEnd(
+  task: EndedTask,
+  options: ShowOptions,
+  files: SavedContent | undefined,
+): Promise<ExitCode> {
+  const { output } = options;
   switch (task.status) {
     case "completed":
-      return showResult(task.result, output, files);
+      return showResult(task.result, options, files);
     case "failed":
       if (!output.json)
         output.note(`holdfast: failed: ${describeRpcError(task.error)}${urlsToVisit(task.error)}`);
@@ -70,10 +77,11 @@ async function showEnd(task: EndedTask, output: Output, files: SavedContent | un
 
 async function showResult(
   result: CallToolResult,
-  output: Output,
+  options: ShowOptions,
   files: SavedContent | undefined,
 ): Promise<ExitCode> {
-  if (!output.json) await printResult(result, output, files);
+  const { output } = options;
+  if (!output.json) await printResult(result, options, files);
   for (const problem of files?.problems ?? []) output.note(`holdfast: ${problem}`);
   if (result.isError === true) return exitCodes.errorResult;
   return files === undefined || files.problems.length === 0 ? exitCodes.done : exitCodes.failed;
@@ -81,13 +89,13 @@ async function showResult(
 
 async function printResult(
   result: CallToolResult,
-  output: Output,
+  { output, maxChars }: ShowOptions,
   files: SavedContent | undefined,
 ): Promise<void> {
   if (files !== undefined && result.content.length > 0) return output.print(files.text);
   const { columns } = output;
-  if (columns === undefined) return output.print(showContent(result));
+  if (columns === undefined) return output.printUpTo(maxChars, showContent(result));
   const { text, isCut } = showResultFor(result, columns);
-  await output.print(text);
+  await output.printUpTo(maxChars, text);
   if (isCut) output.note("holdfast: cut to the terminal's width; --json prints all of it");
 }

@@ -3,7 +3,7 @@ import { UsageError } from "../errors.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { TrustJson } from "../output/json-shapes.ts";
 import { describeEntry } from "../server/folder-entry.ts";
-import { entryOf, folderConfigPath, readFolderConfig } from "../server/host-config.ts";
+import { entryIn, folderConfigPath, readFolderConfigs } from "../server/host-config.ts";
 
 export interface TrustOptions {
   readonly revoke?: true;
@@ -19,17 +19,21 @@ export async function trust(
   { io, output, state }: Context,
   { name, options }: TrustCommand,
 ): Promise<ExitCode> {
-  const path = folderConfigPath(io.cwd);
-  const config = await readFolderConfig(io.cwd);
-  if (config === undefined)
-    throw new UsageError(`There is no ${path}: trust is for the servers that it names.`);
-  const entry = entryOf(config, name);
-  if (entry === undefined) {
-    const names = [...config.servers.keys()].map((each) => JSON.stringify(each)).join(", ");
-    throw new UsageError(
-      `There is no server ${JSON.stringify(name)} in ${path}, which has ${names || "none"}.`,
-    );
+  const configs = await readFolderConfigs(io.cwd);
+  if (configs.length === 0)
+    throw new UsageError(`There is no ${folderConfigPath(io.cwd)}: trust is for the servers that it names.`);
+  const found = entryIn(configs, name);
+  if (found === undefined) {
+    const places = configs.map(({ path, servers }) => {
+      const names = [...servers.keys()].map((each) => JSON.stringify(each)).join(", ");
+      return `${path}, which has ${names || "none"}`;
+    });
+    throw new UsageError(`There is no server ${JSON.stringify(name)} in ${places.join(", or in ")}.`);
   }
+  const {
+    config: { path },
+    entry,
+  } = found;
   const trusted = options.revoke !== true;
   if (trusted) await state.trusted.add({ path, name, entry });
   else await state.trusted.remove({ path, name });

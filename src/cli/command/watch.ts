@@ -10,6 +10,7 @@ import { withTask } from "./with-task.ts";
 export interface OutcomeOptions extends TaskOptions {
   /** A folder. */
   readonly save?: string;
+  readonly maxChars?: number;
 }
 
 interface TaskCommand {
@@ -32,13 +33,15 @@ async function wait(context: Context, command: TaskCommand, printsStates: boolea
   const folder = await SaveFolder.open(command.options.save, io.cwd);
   return withTask(context, { ...command, sendsAgain: true }, async (session) => {
     const { handle, shown, origin } = session;
+    const { maxChars } = command.options;
     // A call that was sent again can be answered directly.
-    if (handle.taskId === null) return showDirect(await handle.result(), { origin, output, session, folder });
+    if (handle.taskId === null)
+      return showDirect(await handle.result(), { origin, output, session, folder, maxChars });
     const task = await waitForTask(shown, handle, session, async (state) => {
       if (output.json && printsStates && !hasEnded(state)) {
         await output.printJson(taskJson(state, origin), { line: true });
       }
     });
-    return showOutcome(task, { origin, output, session, line: printsStates, folder });
+    return showOutcome(task, { origin, output, session, line: printsStates, folder, maxChars });
   });
 }

@@ -37,6 +37,11 @@ export interface QuestionJson {
   readonly params: Readonly<Record<string, unknown>>;
 }
 
+/** What `forget --json` prints. */
+export interface ForgottenJson {
+  readonly ids: readonly string[];
+}
+
 /** What `ls --json` prints. */
 export interface ListJson {
   readonly tasks: readonly ListedTaskJson[];
@@ -51,10 +56,10 @@ export interface ListedTaskJson {
   /** ISO 8601, by this machine's clock. */
   readonly startedAt: string;
   /**
-   * With `--refresh`: as in a task, or `expired` if the server no longer knows it, `unreachable` if the server could not be reached,
-   * `unauthorized` if it wants a token, or another one.
+   * With `--refresh`: as in a task, or `expired` if its time is over, `lost` if the server does not know it with these credentials,
+   * `unreachable` if the server could not be reached, `unauthorized` if it wants a token, or another one.
    */
-  readonly status?: TaskJson["status"] | "expired" | "unknown" | "unreachable" | "unauthorized";
+  readonly status?: TaskJson["status"] | "expired" | "lost" | "unreachable" | "unauthorized";
   readonly statusMessage?: string;
   /** With `--all`: its outcome, `status`, was printed. */
   readonly isOver?: true;
@@ -79,6 +84,20 @@ export interface LogoutJson {
   readonly wasLoggedIn: boolean;
   /** Whether the authorization server has revoked the tokens. Otherwise they stay valid until they expire. */
   readonly revoked: boolean;
+}
+
+/** What `servers --json` prints. `servers add` and `servers remove` print `{ name, file }`. */
+export interface ServersJson {
+  readonly servers: readonly {
+    readonly name: string;
+    /** Its URL or command line; missing if the entry cannot be used. */
+    readonly server?: string;
+    /** Why the entry cannot be used. */
+    readonly problem?: string;
+    readonly file: string;
+    /** Whether commands use it without asking: an entry of the user's own file, or one of a folder's that is trusted. */
+    readonly trusted: boolean;
+  }[];
 }
 
 /** What `trust --json` prints. */

@@ -31,6 +31,13 @@ export class Output {
     await this.#write(this.#io.stdout.isTTY ? sanitizeText(text) : text);
   }
 
+  /** The same, and at most so many characters of it. */
+  async printUpTo(maxChars: number | undefined, text: string): Promise<void> {
+    if (maxChars === undefined || text.length <= maxChars) return this.print(text);
+    await this.print(`${text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, "")}\n`);
+    this.note(`holdfast: these are the first ${maxChars} of ${text.length} characters, as --max-chars says`);
+  }
+
   /** Writes to a pipe or a file, unchanged. */
   async writeBytes(bytes: Uint8Array): Promise<void> {
     await this.#write(bytes);

@@ -59,7 +59,7 @@ function canBeSent(value: string): boolean {
   return /^[\t\u0020-\u007e\u0080-\u00ff]*$/.test(value);
 }
 
-function readHeaders(given: readonly string[] = []): Record<string, string> {
+export function readHeaders(given: readonly string[] = []): Record<string, string> {
   const headers = given.map((line): [string, string] => {
     const { name, value } = /^(?<name>[^\s:]+)\s*:\s*(?<value>.*)$/s.exec(line)?.groups ?? {};
     if (name === undefined || value === undefined) {

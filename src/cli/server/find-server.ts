@@ -9,10 +9,11 @@ import { UsageError } from "../errors.ts";
 import { typedEnvironment } from "./child-environment.ts";
 import type { FolderTrust } from "./folder-entry.ts";
 import {
+  entryIn,
   entryOf,
   expandVariables,
   folderConfigPath,
-  readFolderConfig,
+  readFolderConfigs,
   readUsersConfig,
   usersConfigPath,
   type HostConfig,
@@ -118,13 +119,13 @@ export async function findServer(spec: ServerSpec, services: FindServices): Prom
   if (scheme !== undefined)
     throw new UsageError(`The URL of a server starts with http:// or https://, not with ${scheme}`);
   if (looksLikeCommand) return ofCommandLine(spec, given, services);
-  const folders = isNamed ? undefined : await readFolderConfig(cwd);
-  const entry = folders && entryOf(folders, given);
-  if (folders === undefined || entry === undefined)
-    throw new UsageError(await unknownName(spec, [folders, users], services));
-  const read = (): FoundServer => ofEntry({ spec, entry, config: folders, isUsers: false }, env);
+  const folders = isNamed ? [] : await readFolderConfigs(cwd);
+  const found = entryIn(folders, given);
+  if (found === undefined) throw new UsageError(await unknownName(spec, [...folders, users], services));
+  const { entry, config: file } = found;
+  const read = (): FoundServer => ofEntry({ spec, entry, config: file, isUsers: false }, env);
   services.check?.(read().name);
-  await services.trust.assert({ path: folders.path, name: given, entry });
+  await services.trust.assert({ path: file.path, name: given, entry });
   return read();
 }
 
@@ -132,22 +133,14 @@ export async function findServer(spec: ServerSpec, services: FindServices): Prom
 async function otherInFolder(spec: ServerSpec, services: FindServices): Promise<FoundServer | undefined> {
   const { trust, env, note } = services;
   const name = spec.given;
-  const found = await entryInFolder(spec).catch(() => undefined); // the user's own can be used without it
+  const folders = await readFolderConfigs(spec.cwd).catch(() => []); // the user's own can be used without them
+  const found = entryIn(folders, name);
   if (found === undefined) return undefined;
   const { entry, config } = found;
   const { path } = config;
   if (await trust.has({ path, name, entry })) return ofEntry({ spec, entry, config, isUsers: false }, env);
   note?.(`holdfast: using your own ${JSON.stringify(name)}; you have not trusted the one in ${path}`);
   return undefined;
-}
-
-async function entryInFolder({
-  given,
-  cwd,
-}: ServerSpec): Promise<Omit<OfFile, "spec" | "isUsers"> | undefined> {
-  const config = await readFolderConfig(cwd);
-  const entry = config && entryOf(config, given);
-  return config && entry && { entry, config };
 }
 
 /**
@@ -239,7 +232,7 @@ interface OfFile {
 /** Starts as an MCP host would: with the file's variables and the few default ones. */
 function ofEntry({ spec, entry, config, isUsers }: OfFile, env: Io["env"]): FoundServer {
   const where = `${config.path}, server ${JSON.stringify(spec.given)},`;
-  const fill = (text: string): string => expandVariables(text, env, where);
+  const fill = (text: string): string => expandVariables(text, env, where, config.folder);
   const fillAll = (texts: Readonly<Record<string, string>>): Record<string, string> =>
     Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, fill(text)]));
   if (entry.kind === "http") {

@@ -1,12 +1,13 @@
 import { readFile, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
+import { parse, printParseErrorCode, type ParseError } from "jsonc-parser";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { withoutMark } from "../arguments/exact-json.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../errors.ts";
 import { configFolder } from "../user-folders.ts";
 
-/** A config file with `mcpServers`, as used by MCP hosts. */
+/** A config file of an MCP host, or in that form. */
 export interface HostConfig {
   readonly path: string;
   /** The base of relative paths in it. */
@@ -33,21 +34,40 @@ export function usersConfigPath({ env }: Pick<Io, "env">): string {
   return join(configFolder({ env }), "mcp.json");
 }
 
+/** The files of hosts that a working directory may have; the first one is also ours. */
+const folderFiles = [".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json"] as const;
+
 export function folderConfigPath(cwd: string): string {
-  return join(cwd, ".mcp.json");
+  return join(cwd, folderFiles[0]);
 }
 
 /** A pipe or a device in a folder of others would never end. */
 const maxFolderConfigBytes = 1_048_576;
 
-/** The file in the working directory. Whoever made the folder wrote it. */
-export async function readFolderConfig(cwd: string): Promise<HostConfig | undefined> {
-  const path = folderConfigPath(cwd);
+/** The files in the working directory. Whoever made the folder wrote them. Those of other hosts are left out if they cannot be read. */
+export async function readFolderConfigs(cwd: string): Promise<readonly HostConfig[]> {
+  const [first, ...others] = folderFiles.map((file) => join(cwd, file));
+  const ours = await readFolderConfig(first ?? cwd);
+  const theirs = await Promise.all(others.map(async (path) => readFolderConfig(path).catch(() => undefined)));
+  return [ours, ...theirs].filter((config) => config !== undefined);
+}
+
+async function readFolderConfig(path: string): Promise<HostConfig | undefined> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return undefined;
   if (!found.isFile() || found.size > maxFolderConfigBytes)
     throw new UsageError(`The config file ${path} is not a file of at most 1 MiB.`);
   return readConfigAt(path);
+}
+
+/** The server of that name in the first file that has one. */
+export function entryIn(
+  configs: readonly HostConfig[],
+  name: string,
+): { readonly config: HostConfig; readonly entry: HostEntry } | undefined {
+  const config = configs.find(({ servers }) => servers.has(name));
+  const entry = config && entryOf(config, name);
+  return config && entry && { config, entry };
 }
 
 /** The server of that name, if there is one. */
@@ -64,15 +84,46 @@ async function readConfigAt(path: string): Promise<HostConfig | undefined> {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw new UsageError(`The config file cannot be read: ${String(error)}`);
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(withoutMark(text));
-  } catch (error) {
-    throw new UsageError(`${path} is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  const { servers } = serversIn(text, path);
+  return { path, folder: baseFolder(path), servers: new Map(Object.entries(servers)) };
+}
+
+/** Where hosts have their servers: Claude and most others, Visual Studio Code in two files, and Zed. */
+const places = [["mcpServers"], ["servers"], ["mcp", "servers"], ["context_servers"]];
+
+/** The servers in the text of a config file, and where they are in it. */
+export function serversIn(
+  text: string,
+  path: string,
+): { readonly servers: JsonObject; readonly place: readonly string[] } {
+  const value = parseConfig(text, path);
+  for (const place of places) {
+    const servers = place.reduce<unknown>(
+      (found, key) => (isJsonObject(found) ? found[key] : undefined),
+      value,
+    );
+    if (isJsonObject(servers)) return { servers, place };
   }
-  const servers = isJsonObject(value) ? value["mcpServers"] : undefined;
-  if (!isJsonObject(servers)) throw new UsageError(`${path} has no object "mcpServers".`);
-  return { path, folder: dirname(path), servers: new Map(Object.entries(servers)) };
+  throw new UsageError(`${path} has no object "mcpServers", and no "servers" as in Visual Studio Code.`);
+}
+
+/** Hosts allow comments and a last comma. */
+function parseConfig(text: string, path: string): unknown {
+  const errors: ParseError[] = [];
+  const value: unknown = parse(withoutMark(text), errors, {
+    allowTrailingComma: true,
+    disallowComments: false,
+  });
+  const [error] = errors;
+  if (error === undefined) return value;
+  const line = text.slice(0, error.offset).split("\n").length;
+  throw new UsageError(`${path} is not JSON: ${printParseErrorCode(error.error)} in line ${line}`);
+}
+
+/** Relative paths in the files of editors begin at the folder of the project. */
+function baseFolder(path: string): string {
+  const folder = dirname(path);
+  return [".vscode", ".cursor"].includes(basename(folder)) ? dirname(folder) : folder;
 }
 
 /** One server in a config file, before variables are expanded. */
@@ -132,26 +183,40 @@ export function variablesOf(entry: HostEntry): readonly string[] {
       ? [entry.url, ...Object.values(entry.headers)]
       : [entry.command, ...entry.args, entry.cwd ?? "", ...Object.values(entry.env)];
   const names = all.flatMap((text) =>
-    [...text.matchAll(reference)].map(({ groups }) => groups?.["name"] ?? ""),
+    [...text.replace(workspace, "").matchAll(reference)].map(({ groups }) => groups?.["name"] ?? ""),
   );
   return [...new Set(names)];
 }
 
 const reference = /\$\{(?:env:)?(?<name>[A-Za-z_]\w*)(?::-(?<otherwise>[^}]*))?\}/g;
 
+/** The project's folder, in the files of editors. */
+const workspace = /\$\{workspaceFolder(?::[^}]*)?\}/g;
+
+/** What Visual Studio Code asks its user for. */
+const input = /\$\{input:(?<name>[^}]*)\}/;
+
 /**
- * Expands environment variables as hosts do: `${NAME}`, `${env:NAME}` and `${NAME:-default}`. `where` names the
+ * Expands variables as hosts do: `${NAME}`, `${env:NAME}`, `${NAME:-default}` and `${workspaceFolder}`, which is `folder`. `where` names the
  * entry in the error for a variable that is not set.
  */
 export function expandVariables(
   text: string,
   env: Readonly<Record<string, string | undefined>>,
   where: string,
+  folder = ".",
 ): string {
-  return text.replace(reference, (_, name: string, otherwise: string | undefined) => {
-    const value = Object.hasOwn(env, name) ? env[name] : undefined;
-    if (value !== undefined && (value !== "" || otherwise === undefined)) return value;
-    if (otherwise !== undefined) return otherwise;
-    throw new UsageError(`${where} needs the environment variable ${name}, which is not set.`);
-  });
+  const asked = input.exec(text)?.groups?.["name"];
+  if (asked !== undefined)
+    throw new UsageError(
+      `${where} needs the input ${asked}, which only Visual Studio Code asks for. Write \${${asked}} there, and set that variable.`,
+    );
+  return text
+    .replace(workspace, () => folder)
+    .replace(reference, (_, name: string, otherwise: string | undefined) => {
+      const value = Object.hasOwn(env, name) ? env[name] : undefined;
+      if (value !== undefined && (value !== "" || otherwise === undefined)) return value;
+      if (otherwise !== undefined) return otherwise;
+      throw new UsageError(`${where} needs the environment variable ${name}, which is not set.`);
+    });
 }

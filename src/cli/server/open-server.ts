@@ -1,27 +1,34 @@
+import { Agent } from "node:https";
+import type { FetchLike } from "@modelcontextprotocol/client";
+import { systemClock } from "../../client/clock.ts";
 import { connect } from "../../client/connect.ts";
 import type { ConnectOptions } from "../../client/connect-options.ts";
 import type { LoginStore } from "../../client/auth/login.ts";
 import type { HandleStore } from "../../client/handles/handle-store.ts";
 import type { OnInput } from "../../client/question/input-request.ts";
 import type { TaskClient } from "../../client/task-client.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
+import { fetchBy, fetchWithoutTimeout } from "../../client/transport/node-fetch.ts";
 import type { TransportKind, ClientEvent } from "../../client/client-events.ts";
 import type { ServerOptions } from "../context.ts";
+import { UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import type { Terminal, Display } from "../terminal/terminal.ts";
 import { explainConnectFailure, explainLoss } from "./connect-failure.ts";
 import type { FoundServer } from "./find-server.ts";
 import { hasAuthorization, readCredentials } from "./credentials.ts";
+import { wireWatch } from "./wire.ts";
 
 /** How many characters of a server's stderr are kept. */
 const maxLogCharacters = 10_000;
 
-/** The protocol for a task that is visible in no other. Empty: the latest that the server supports. */
+/** The protocol for a task that is visible in no other, whatever `--protocol` says. Empty: the latest that the server supports. */
 export type ProtocolChoice = Pick<ConnectOptions, "protocolVersion" | "generation">;
 
 interface OpenOptions {
   readonly server: FoundServer;
   readonly options: ServerOptions;
-  readonly env: Io["env"];
+  readonly io: Pick<Io, "env" | "stderr" | "cwd">;
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
   readonly handles: HandleStore;
@@ -41,7 +48,7 @@ interface OpenedServer {
 export async function openServer({
   server,
   options,
-  env,
+  io,
   terminal,
   signal,
   handles,
@@ -51,9 +58,13 @@ export async function openServer({
 }: OpenOptions): Promise<OpenedServer> {
   const { target, name } = server;
   let log = "";
-  const credentials = readCredentials(server, options, env);
+  const credentials = readCredentials(server, options, io.env);
   const { headers, token } = credentials;
   let transport: TransportKind | undefined;
+  const { connectTimeout } = options;
+  const fetch = options.insecure === true ? insecureFetch(server) : undefined;
+  const onMessage = wireWatch(options, io, terminal.display);
+  const deadline = connectTimeout === undefined ? undefined : systemClock.deadline(connectTimeout * 1000);
   terminal.display.connecting(server.shown);
   try {
     const client = await connect(
@@ -67,20 +78,37 @@ export async function openServer({
         ...(!hasAuthorization(credentials) && { auth: logins }),
         capabilities: terminal.capabilities,
         onInput,
-        signal,
+        signal: deadline === undefined ? signal : AbortSignal.any([signal, deadline.signal]),
         handles,
+        ...(fetch && { fetch }),
+        ...(onMessage && { onMessage }),
         onEvent: (event) => {
           if (event.type === "connected") transport = event.transport;
           showTrouble(event, terminal.display);
         },
+        ...(options.protocol !== undefined && { protocolVersion: options.protocol }),
         ...protocol,
       },
     );
     terminal.display.connected();
     return { client, transport, explainLoss: (error) => explainLoss(error, server, log) };
   } catch (error) {
-    throw explainConnectFailure(error, server, log);
+    const isLate = deadline?.signal.aborted === true && error === deadline.signal.reason;
+    const late = `it did not answer within ${connectTimeout} s, as --connect-timeout says`;
+    throw explainConnectFailure(isLate ? new TaskClientError("connection", late) : error, server, log);
+  } finally {
+    deadline?.clear();
   }
+}
+
+/** Accepts any certificate of this server. The servers of its logins are reached as usual: what they get is secret. */
+function insecureFetch({ target }: FoundServer): FetchLike {
+  if (typeof target !== "string" || !target.startsWith("https:"))
+    throw new UsageError("--insecure is for servers with an https: URL.");
+  const { origin } = new URL(target);
+  const insecure = fetchBy({ agent: new Agent({ keepAlive: true, rejectUnauthorized: false }) });
+  return async (url, init) =>
+    new URL(url).origin === origin ? insecure(url, init) : fetchWithoutTimeout(url, init);
 }
 
 /** Shows from the first failure on that the server cannot be reached or fails, and when it answers again. */

@@ -30,6 +30,8 @@ export interface Session {
   readonly printed: (ended?: readonly TaskReference[]) => Promise<void>;
   /** Call it with the server's state of a task, for the list. */
   readonly saw: (reference: TaskReference | null, task: RemoteTask) => void;
+  /** Call it for a task on the list that the server does not know. */
+  readonly sawNone: CommandHandles["sawNone"];
 }
 
 interface Target {
@@ -123,7 +125,7 @@ export async function withConnection<Value>(
   const { client, transport, explainLoss } = await openServer({
     server,
     options,
-    env: io.env,
+    io,
     terminal,
     signal,
     handles,
@@ -133,7 +135,8 @@ export async function withConnection<Value>(
   });
   const printed: Session["printed"] = async (ended) => handles.printed(ended);
   const saw = handles.saw.bind(handles);
-  const session = { client, transport, server, terminal, signal, printed, saw };
+  const sawNone = handles.sawNone.bind(handles);
+  const session = { client, transport, server, terminal, signal, printed, saw, sawNone };
   return workOn(session, { handles, onKept, work }).catch((error: unknown) => {
     throw explainLoss(error);
   });

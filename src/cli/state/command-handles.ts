@@ -87,6 +87,11 @@ export class CommandHandles implements HandleStore {
     return this.#store.answer(task, question);
   }
 
+  /** Records for the list that its server does not know the task. Errors are ignored, as of other states. */
+  async sawNone(call: StoredCall, status: "lost" | "expired"): Promise<void> {
+    await this.#seen.keepLost(call, status).catch(() => undefined);
+  }
+
   /** Records the task's state for the list. */
   saw(reference: TaskReference | null, task: RemoteTask): void {
     if (reference !== null) this.#states.set(reference.taskId, { reference, task });

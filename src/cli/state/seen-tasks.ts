@@ -15,7 +15,8 @@ const maxTasks = 1_000;
 
 /** A task's state when a command last saw it. Contains no arguments, messages or results. */
 export interface Seen {
-  readonly status: RemoteTask["status"];
+  /** `lost`: its server did not know it; `expired`: and its time was over. */
+  readonly status: RemoteTask["status"] | "lost" | "expired";
   readonly hasEnded: boolean;
   /** Whether it ended with a result that is an error. */
   readonly isError: boolean;
@@ -42,11 +43,19 @@ export class SeenTasks {
     this.#now = now;
   }
 
-  async keep({ round: _round, ...call }: StoredCall, task: RemoteTask): Promise<void> {
-    const at = this.#now();
+  async keep(call: StoredCall, task: RemoteTask): Promise<void> {
     const keptUntil = task.ttlMs === null ? null : call.startedAt + task.ttlMs;
     const isError = task.status === "completed" && task.result.isError === true;
-    const seen: Seen = { status: task.status, hasEnded: hasEnded(task), isError, at, keptUntil };
+    await this.#write(call, { status: task.status, hasEnded: hasEnded(task), isError, keptUntil });
+  }
+
+  /** For a task that its server does not know. */
+  async keepLost(call: StoredCall, status: "lost" | "expired"): Promise<void> {
+    await this.#write(call, { status, hasEnded: false, isError: false, keptUntil: null });
+  }
+
+  async #write({ round: _round, ...call }: StoredCall, state: Omit<Seen, "at">): Promise<void> {
+    const seen: Seen = { ...state, at: this.#now() };
     await writeAtomically(this.#file(call), encodeEntry({ ...call, args: {}, seen }));
     if ((await this.#files()).length > maxTasks) await this.#dropLongestSeen();
   }
@@ -108,12 +117,14 @@ async function read(file: string): Promise<SeenTask | undefined> {
   }
 }
 
-const statuses: ReadonlySet<unknown> = new Set<RemoteTask["status"]>([
+const statuses: ReadonlySet<unknown> = new Set<Seen["status"]>([
   "working",
   "input_required",
   "completed",
   "failed",
   "cancelled",
+  "lost",
+  "expired",
 ]);
 
 function isSeen(value: unknown): value is Seen {

@@ -180,7 +180,7 @@ async function tryToConnect(
   signal?.throwIfAborted();
   const untraced = connectionTo(server, options, clock);
   const connection = telemetry === undefined ? untraced : tracedConnection(untraced, telemetry.client);
-  const requester = new RawRequester(connection, clock);
+  const requester = new RawRequester(connection, clock, options.onMessage);
   const sdk = new Client(clientInfo, { capabilities, ...negotiation(version, options.probeTimeoutMs) });
   prepare(sdk, requester);
   // The SDK ignores signals during negotiation; closing the transport ends it.

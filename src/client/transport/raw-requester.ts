@@ -11,8 +11,10 @@ import {
   isJSONRPCRequest,
 } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../clock.ts";
+import type { ConnectOptions } from "../connect-options.ts";
 import type { JsonObject } from "../../generation/message.ts";
 import type { Reply } from "../reply/reply.ts";
+import { inThisContext } from "../../runtime/own-context.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { ServerConnection } from "./server-connection.ts";
 import { requestIdHeader, sessionHeader } from "./recording-fetch.ts";
@@ -46,15 +48,21 @@ export class RawRequester {
   readonly #connection: ServerConnection;
   readonly #pending: PendingRequests;
   readonly #renewal: SessionRenewal;
+  readonly #onMessage: NonNullable<ConnectOptions["onMessage"]>;
   readonly #closed = new AbortController();
   readonly #clock: ClientClock;
   readonly #abandoned = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
-  constructor(connection: ServerConnection, clock: ClientClock) {
+  constructor(
+    connection: ServerConnection,
+    clock: ClientClock,
+    onMessage: ConnectOptions["onMessage"] = () => undefined,
+  ) {
     const { transport } = connection;
     this.#connection = connection;
     this.#clock = clock;
+    this.#onMessage = inThisContext(onMessage);
     this.#pending = new PendingRequests({ clock, responses: connection.responses });
     this.hasPerRequestStream = transport.hasPerRequestStream === true;
     this.#renewal = new SessionRenewal({
@@ -80,6 +88,7 @@ export class RawRequester {
     };
     transport.onerror = (error) => this.listener?.onError(error);
     transport.onmessage = (message, extra) => {
+      this.#show(message, "received");
       this.#renewal.received(message);
       if (!this.#pending.handle(message) && !this.handlers.handle(message))
         this.listener?.onMessage(message, extra);
@@ -263,8 +272,18 @@ export class RawRequester {
   async #transmit(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     const { transport } = this.#connection;
     const { sessionId } = transport;
+    this.#show(message, "sent");
     await transport.send(message, options);
     this.#renewal.accepted(sessionId);
+  }
+
+  #show(message: JSONRPCMessage, direction: "sent" | "received"): void {
+    try {
+      const returned = this.#onMessage(message, direction);
+      if (returned instanceof Promise) returned.catch(() => undefined);
+    } catch {
+      // A failing log must not fail a request.
+    }
   }
 
   async #disconnect(): Promise<void> {

@@ -131,8 +131,8 @@ it.each([
   ["local", { mcpServers }, /server "local", needs the environment variable KEY/],
   ["neither", { mcpServers }, /server "neither": it needs either "command"/],
   ["oddly", { mcpServers }, /"args" must be a list of strings/],
-  ["local", { servers: {} }, /has no object "mcpServers"/],
-  ["local", "{", /is not JSON/],
+  ["local", { server: {} }, /has no object "mcpServers"/],
+  ["local", "{", /is not JSON: CloseBraceExpected in line 1/],
 ])("refuses %s with %j", async (given, config, message) => {
   await expect(find(given, {}, config)).rejects.toThrow(message);
 });

@@ -1,0 +1,112 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { isDeepStrictEqual } from "node:util";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { withoutSecrets } from "../server/wire.ts";
+
+/** A request of the recording, with what the server sent from then on until its answer. */
+interface Exchange {
+  readonly id: unknown;
+  readonly method: unknown;
+  readonly params: JsonObject;
+  readonly received: JsonObject[];
+  isAnswered: boolean;
+  isUsed: boolean;
+}
+
+/**
+ * `holdfast replay FILE`: a server over stdio that answers as the one of `--record FILE` did. A request is answered by the first equal one
+ * that is left, or else by the last equal one.
+ */
+export async function replay({ io }: Context, { file }: { readonly file: string }): Promise<ExitCode> {
+  const exchanges = await readExchanges(resolve(io.cwd, file));
+  const write = (message: object): void => void io.stdout.write(`${JSON.stringify(message)}\n`);
+  for await (const line of createInterface({ input: io.stdin })) {
+    const request = parsed(line);
+    if (request?.["id"] === undefined || typeof request["method"] !== "string") continue;
+    const { id, method } = request;
+    const params = paramsOf(request);
+    const equal = exchanges.filter((each) => each.method === method && isSame(method, each.params, params));
+    const exchange = equal.find(({ isUsed }) => !isUsed) ?? equal.at(-1);
+    if (exchange === undefined) {
+      const message = `The recording has no request ${method} with these parameters`;
+      write({ jsonrpc: "2.0", id, error: { code: -32603, message } });
+      continue;
+    }
+    exchange.isUsed = true;
+    for (const message of exchange.received) write(readdressed(message, exchange, { id, params }));
+  }
+  return exitCodes.done;
+}
+
+async function readExchanges(path: string): Promise<readonly Exchange[]> {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    throw new UsageError(`The recording cannot be read: ${String(error)}`);
+  });
+  const exchanges: Exchange[] = [];
+  for (const [at, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue;
+    const { direction, message } = parsed(line) ?? {};
+    if (!isJsonObject(message) || (direction !== "sent" && direction !== "received"))
+      throw new UsageError(`${path} is not a recording of --record: line ${at + 1} has no message.`);
+    const { id, method } = message;
+    if (direction === "sent") {
+      if (id !== undefined && method !== undefined)
+        exchanges.push({
+          id,
+          method,
+          params: paramsOf(message),
+          received: [],
+          isAnswered: false,
+          isUsed: false,
+        });
+      continue;
+    }
+    const isAnswer = id !== undefined && method === undefined;
+    const open = exchanges.findLast((each) => !each.isAnswered && (!isAnswer || each.id === id));
+    open?.received.push(message);
+    if (open !== undefined && isAnswer) open.isAnswered = true;
+  }
+  return exchanges;
+}
+
+/** What a handshake says of the client differs between commands. */
+function isSame(method: string, one: JsonObject, other: JsonObject): boolean {
+  if (method === "initialize" || method === "server/discover") return true;
+  const [{ _meta: _1, ...left }, { _meta: _2, ...right }] = [one, other];
+  return isDeepStrictEqual(left, withoutSecrets(right));
+}
+
+/** The message with the id, and the token of progress, of the request that it answers now. */
+function readdressed(
+  message: JsonObject,
+  before: Pick<Exchange, "id" | "params">,
+  now: { readonly id: unknown; readonly params: JsonObject },
+): JsonObject {
+  if (message["method"] === undefined) return { ...message, id: now.id };
+  const params = paramsOf(message);
+  const token = tokenOf(before.params);
+  if (token === undefined || params["progressToken"] !== token) return message;
+  return { ...message, params: { ...params, progressToken: tokenOf(now.params) } };
+}
+
+function tokenOf({ _meta }: JsonObject): unknown {
+  return isJsonObject(_meta) ? _meta["progressToken"] : undefined;
+}
+
+function paramsOf({ params }: JsonObject): JsonObject {
+  return isJsonObject(params) ? params : {};
+}
+
+function parsed(line: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

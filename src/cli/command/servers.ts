@@ -1,0 +1,173 @@
+import { readFile, realpath } from "node:fs/promises";
+import { resolve } from "node:path";
+import { applyEdits, modify } from "jsonc-parser";
+import { hasCredentials } from "../../client/transport/server-url.ts";
+import { redacted } from "../../client/transport/server-name.ts";
+import { writeAtomically } from "../../client/handles/write-atomically.ts";
+import { quoteWord, splitWords } from "../arguments/shell-words.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import type { ServersJson } from "../output/json-shapes.ts";
+import { fittedTable, type Column } from "../output/fitted-table.ts";
+import { readHeaders } from "../server/credentials.ts";
+import { commandPrefix } from "../server/find-server.ts";
+import {
+  entryOf,
+  readFolderConfigs,
+  readUsersConfig,
+  serversIn,
+  usersConfigPath,
+  type HostConfig,
+  type HostEntry,
+} from "../server/host-config.ts";
+
+export interface ServersOptions {
+  readonly config?: string;
+  readonly header?: readonly string[];
+  readonly env?: readonly string[];
+  /** Replaces an entry of that name. */
+  readonly force?: true;
+}
+
+const columns: readonly Column[] = [
+  { title: "NAME", least: 8 },
+  { title: "SERVER", least: 20 },
+  { title: "FILE", least: 10 },
+  { title: "TRUST", least: 7 },
+];
+
+/** `holdfast servers`: the servers of config files, in the order in which a name is looked up. */
+export async function listServers(
+  { io, output, state }: Context,
+  { options }: { readonly options: ServersOptions },
+): Promise<ExitCode> {
+  const named = options.config ?? io.env["HOLDFAST_CONFIG"];
+  const users = await readUsersConfig(named, io);
+  const folders = named === undefined || named === "" ? await readFolderConfigs(io.cwd) : [];
+  const ofFile = async (config: HostConfig, isUsers: boolean): Promise<ServersJson["servers"]> =>
+    Promise.all(
+      [...config.servers.keys()].map(async (name) => {
+        const { path: file } = config;
+        try {
+          const entry = entryOf(config, name);
+          if (entry === undefined) throw new UsageError("it is gone");
+          const trusted = isUsers || (await state.trusted.read({ path: file, name, entry })) === "trusted";
+          return { name, server: shownEntry(entry), file, trusted };
+        } catch (error) {
+          return {
+            name,
+            problem: error instanceof Error ? error.message : String(error),
+            file,
+            trusted: isUsers,
+          };
+        }
+      }),
+    );
+  const lists = [
+    ...(users === undefined ? [] : [await ofFile(users, true)]),
+    ...(await Promise.all(folders.map(async (config) => ofFile(config, false)))),
+  ];
+  const servers = lists.flat();
+  if (output.json) await output.printJson({ servers } satisfies ServersJson);
+  else if (servers.length === 0)
+    output.note("No servers. To add one to your own file:\n  holdfast servers add NAME URL");
+  else {
+    const rows = servers.map(({ name, server, problem, file, trusted }) => [
+      name,
+      server ?? problem ?? "",
+      file,
+      trusted ? "yes" : "no",
+    ]);
+    await output.print(fittedTable(columns, rows, output.columns));
+  }
+  return exitCodes.done;
+}
+
+function shownEntry(entry: HostEntry): string {
+  if (entry.kind === "http") return redacted(entry.url);
+  return [entry.command, ...entry.args].map((word) => quoteWord(redacted(word))).join(" ");
+}
+
+/** `holdfast servers add NAME SERVER`: writes an entry to the user's own file. */
+export async function addServer(
+  context: Context,
+  {
+    name,
+    server,
+    options,
+  }: { readonly name: string; readonly server: string; readonly options: ServersOptions },
+): Promise<ExitCode> {
+  const entry = entryFor(context, server, options);
+  return edit(context, name, options, ({ has, path }) => {
+    if (has && options.force !== true)
+      throw new UsageError(`${path} has a server ${JSON.stringify(name)}. To replace it, add --force.`);
+    return { value: entry, done: `added ${JSON.stringify(name)} to ${path}` };
+  });
+}
+
+/** `holdfast servers remove NAME` */
+export async function removeServer(
+  context: Context,
+  { name, options }: { readonly name: string; readonly options: ServersOptions },
+): Promise<ExitCode> {
+  return edit(context, name, options, ({ has, path }) => {
+    if (!has) throw new UsageError(`${path} has no server ${JSON.stringify(name)}.`);
+    return { value: undefined, done: `removed ${JSON.stringify(name)} from ${path}` };
+  });
+}
+
+function entryFor({ io }: Context, server: string, options: ServersOptions): object {
+  const headers = readHeaders(options.header);
+  const env = Object.fromEntries(
+    (options.env ?? []).map((pair) => {
+      const { name, value } = /^(?<name>[^=\0]+)=(?<value>[^\0]*)$/s.exec(pair)?.groups ?? {};
+      if (name === undefined) throw new UsageError("--env takes NAME=value.");
+      return [name, value];
+    }),
+  );
+  if (/^https?:\/\//i.test(server)) {
+    if (!URL.canParse(server) || hasCredentials(new URL(server)))
+      throw new UsageError(
+        "The URL is invalid, or contains a user name or password: give those with --header.",
+      );
+    if (options.env !== undefined) throw new UsageError("--env is for a server that is a command.");
+    return { url: server, ...(Object.keys(headers).length > 0 && { headers }) };
+  }
+  if (options.header !== undefined) throw new UsageError("--header is for a server with a URL.");
+  const line = server.startsWith(commandPrefix) ? server.slice(commandPrefix.length) : server;
+  const [command, ...args] = splitWords(line);
+  if (command === undefined) throw new UsageError("Give a URL, or a command line in quotes or after --.");
+  return { command, args, cwd: io.cwd, ...(options.env !== undefined && { env }) };
+}
+
+interface Place {
+  readonly path: string;
+  /** Whether the file has a server of that name. */
+  readonly has: boolean;
+}
+
+/** Changes one entry of the user's file, and leaves everything else in it as it is, comments too. */
+async function edit(
+  { io, output }: Context,
+  name: string,
+  { config }: ServersOptions,
+  change: (place: Place) => { readonly value: object | undefined; readonly done: string },
+): Promise<ExitCode> {
+  const asked = config ?? io.env["HOLDFAST_CONFIG"];
+  const given = asked === undefined || asked === "" ? usersConfigPath(io) : resolve(io.cwd, asked);
+  const path = await realpath(given).catch(() => given); // may be a link to a file elsewhere
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
+    throw new UsageError(`The config file cannot be read: ${String(error)}`);
+  });
+  const before = text.trim() === "" ? '{\n  "mcpServers": {}\n}\n' : text;
+  const { servers, place } = serversIn(before, path);
+  const { value, done } = change({ path, has: Object.hasOwn(servers, name) });
+  const formattingOptions = { tabSize: 2, insertSpaces: true, eol: "\n" };
+  const edits = modify(before, [...place, name], value, { formattingOptions });
+  await writeAtomically(path, applyEdits(before, edits));
+  if (output.json) await output.printJson({ name, file: path });
+  else output.note(done);
+  return exitCodes.done;
+}
