@@ -29,6 +29,12 @@ export interface CallOptions extends WaitOptions {
    */
   readonly idempotencyKey?: string;
   /**
+   * When the same call was first sent under this `idempotencyKey`, perhaps by another process, in epoch milliseconds. The call is then sent again
+   * only to a server that recognises it, and finds the task that it made; with any other it rejects with `connection`, as it could run twice.
+   * Default: it was not sent before.
+   */
+  readonly sentAt?: number | undefined;
+  /**
    * How long the server should keep the task, from its creation, in milliseconds or such as `"3d"`; many servers also end its work then. In SEP-1686, and with
    * servers of Holdfast, from its end. The server may choose another value. Has no effect since protocol 2026-07-28, where only the server
    * decides. Default: the server's.

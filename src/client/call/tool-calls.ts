@@ -32,7 +32,7 @@ export interface ToolCallServices extends StartServices {
 type Sending =
   /** `findsAgain`: the caller or the next process can find the task again, so it may continue if its answer comes too late. */
   | { readonly kind: "new"; readonly findsAgain: boolean }
-  /** The call comes from the store, so it may have been sent before. */
+  /** The call may have been sent before: it comes from the store, or its caller says so. */
   | { readonly kind: "again" };
 
 type StartOptions = WaitOptions & Pick<CallOptions, "onProgress" | "deleteAfterFetch">;
@@ -81,13 +81,15 @@ export class ToolCalls {
   async start(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    { idempotencyKey, ttlMs: ttl, cancelOnAbort = false, ...options }: CallAndWaitOptions,
+    { idempotencyKey, sentAt, ttlMs: ttl, cancelOnAbort = false, ...options }: CallAndWaitOptions,
   ): Promise<TaskHandle> {
     const ttlMs = readMs("ttlMs", ttl);
     assertWait(options);
     const { clock, journal } = this.#services;
     const key = idempotencyKey ?? makeIdempotencyKey();
-    const call = journal.entryFor({ key, tool: name, args, ttlMs, startedAt: clock.now() });
+    const startedAt = sentAt ?? clock.now();
+    const call = journal.entryFor({ key, tool: name, args, ttlMs, startedAt });
+    if (sentAt !== undefined) return this.#start(call, { kind: "again" }, options);
     const findsAgain = idempotencyKey !== undefined || (journal.isPersistent && !cancelOnAbort);
     return this.#start(call, { kind: "new", findsAgain }, options);
   }

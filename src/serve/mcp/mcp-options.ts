@@ -1,0 +1,180 @@
+import type { ClientCapabilities } from "@modelcontextprotocol/client";
+import { protocolVersions, type ProtocolVersion } from "../../generation/generations.ts";
+import {
+  assertOptions,
+  choice,
+  flag,
+  isObject,
+  list,
+  options,
+  tableOf,
+  text,
+  time,
+  value,
+} from "../../options/options.ts";
+import { toolOptions, type ToolOptions } from "../../runtime/tool/tool-options.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import type { TimeSpan } from "../../task/time.ts";
+import type { Approval } from "../approval.ts";
+
+const isText = (given: unknown): boolean => typeof given === "string";
+const isFilled = (given: string): boolean => given !== "";
+
+/** Whether a call is made again if it is not known what became of it. */
+export type Repeat =
+  /** if the tool's annotations say that it reads only, or is idempotent */
+  "annotations" | "always" | "never";
+
+const repeats = ["annotations", "always", "never"] as const;
+
+/** What of a tool's options its server cannot say. */
+export interface UpstreamToolOptions extends Pick<
+  ToolOptions,
+  | "concurrency"
+  | "limit"
+  | "priority"
+  | "plain"
+  | "plainDeadlineMs"
+  | "ttlMs"
+  | "maxRunMs"
+  | "timeoutMs"
+  | "inputTimeoutMs"
+  | "largeResults"
+  | "title"
+  | "description"
+> {
+  /** Its name for clients, with the prefix if there is one. Default: the prefix and its own name. */
+  readonly name?: string;
+  /** `false`: calls are passed through while the caller waits, and nothing is stored. Default: that of the server. */
+  readonly durable?: boolean;
+  /** Default: that of the server. */
+  readonly repeat?: Repeat;
+  readonly approval?: Approval;
+}
+
+const passedOn = [
+  "concurrency",
+  "limit",
+  "priority",
+  "plain",
+  "plainDeadlineMs",
+  "ttlMs",
+  "maxRunMs",
+  "timeoutMs",
+  "inputTimeoutMs",
+  "largeResults",
+  "title",
+  "description",
+] as const;
+
+class DeclaredUpstreamToolOptions {
+  readonly name?: string = text("a non-empty string", isFilled, {});
+  readonly durable?: boolean = flag();
+  readonly repeat?: Repeat = choice(repeats);
+  readonly approval?: Approval = value('who has to agree: { by: "user" }', isObject);
+}
+
+const upstreamToolOptions = {
+  rows: new Map([
+    ...tableOf(DeclaredUpstreamToolOptions).rows,
+    ...[...toolOptions.rows].filter(([name]) => passedOn.some((passed) => passed === name)),
+  ]),
+};
+
+class DeclaredTokenExchange {
+  /** The token endpoint of the authorization server. */
+  readonly tokenEndpoint: string = text("the URL of a token endpoint", (url) => URL.canParse(url), {
+    required: true,
+  });
+  readonly clientId?: string = text("a non-empty string", isFilled, {});
+  readonly clientSecret?: string = text("a non-empty string", isFilled, { secret: true });
+  /** The name of the server at the authorization server. */
+  readonly audience?: string = text("a non-empty string", isFilled, {});
+  /** The URL of the server, as its tokens name it. */
+  readonly resource?: string = text("a URL", (url) => URL.canParse(url), {});
+  readonly scope?: string = text("scopes, separated by spaces", isFilled, {});
+}
+
+/** How the caller's token is exchanged for one that is for the server (RFC 8693). */
+export interface TokenExchange extends DeclaredTokenExchange {}
+
+class DeclaredMcpOptions {
+  /** The program to start, which speaks over its stdin and stdout. Either this or `url`. */
+  readonly command?: string = text("the name of a program", isFilled, {});
+  readonly args?: readonly string[] = list("arguments", isText);
+  /** Added to the few variables that a program gets, such as PATH and HOME. */
+  readonly env?: Readonly<Record<string, string>> = value("an object of variables", isObject, {
+    secret: true,
+  });
+  readonly cwd?: string = text("the path of a folder", isFilled, {});
+  /** The server's address. */
+  readonly url?: string = text("a URL", (url) => URL.canParse(url), {});
+  /** Sent with every request to the `url`. */
+  readonly headers?: Readonly<Record<string, string>> = value("an object of headers", isObject, {
+    secret: true,
+  });
+  /** The bearer token for the `url`. The caller's own token is never passed on. */
+  readonly token?: string = text("a token", isFilled, { secret: true });
+  /** Gets a token for the `url` on behalf of each caller. Each call then has a connection of its own. Default: the same `token` for all. */
+  readonly exchange?: TokenExchange = options(tableOf<TokenExchange>(DeclaredTokenExchange));
+  /** Before the names of its tools and prompts. Default: nothing. */
+  readonly prefix?: string = value("a string", isText);
+  /** The tools to serve, by their names at the server; `*` stands for any characters. Default: all. */
+  readonly include?: readonly string[] = list("names of tools", isFilled);
+  /** The tools to leave out, in the same way. */
+  readonly exclude?: readonly string[] = list("names of tools", isFilled);
+  /** Options of single tools, by their names at the server. */
+  readonly tools?: Readonly<Record<string, UpstreamToolOptions>> = value(
+    "an object of options by tool",
+    isObject,
+  );
+  /** `false`: calls are passed through while the caller waits, and nothing is stored. Default `true`. */
+  readonly durable?: boolean = flag({ default: true });
+  /**
+   * Whether a call is made again if its answer was lost, or if the server has lost the task that it made of it. A server that recognises a repeated
+   * call, as one of Holdfast does, gets it again in any case. Default `annotations`.
+   */
+  readonly repeat?: Repeat = choice(repeats, { default: "annotations" });
+  /**
+   * `call`: each call has a connection of its own, with a program a process of its own. Choose it for a server that asks questions before protocol
+   * 2026-07-28 without tasks, since it does not say which of several calls asks. Default `shared`.
+   */
+  readonly connections?: "shared" | "call" = choice(["shared", "call"], { default: "shared" });
+  /** How often the list of tools is read again besides when the server says that it has changed. Default 5 minutes. */
+  readonly refreshMs?: TimeSpan = time({ min: 1_000, default: 300_000 });
+  /** The only protocol version to speak. Default: the latest that the server supports. */
+  readonly protocolVersion?: ProtocolVersion | "earlier" = choice([
+    ...(protocolVersions as readonly ProtocolVersion[]),
+    "earlier",
+  ]);
+  /** What the server is told that can be answered. Default: questions to the user with forms and links, to the model, and for roots. */
+  readonly capabilities?: ClientCapabilities = value("an object", isObject);
+}
+
+/** Another MCP server: how it is reached, and how its tools are served. */
+export interface McpUpstreamOptions extends DeclaredMcpOptions {}
+
+export const mcpUpstreamOptions = tableOf<McpUpstreamOptions>(DeclaredMcpOptions);
+
+/** Throws `configuration` for options that are wrong. */
+export function assertMcpOptions(what: string, given: unknown): asserts given is McpUpstreamOptions {
+  assertOptions(what, given, mcpUpstreamOptions);
+  const { command, url, tools = {}, exchange, args, env, cwd, headers, token } = given;
+  const fail = (problem: string): never => {
+    throw new HoldfastError("configuration", `${what}: ${problem}`);
+  };
+  if ((command === undefined) === (url === undefined)) fail("set either command or url.");
+  const stray = Object.entries(url === undefined ? { headers, token, exchange } : { args, env, cwd });
+  for (const [name, set] of stray)
+    if (set !== undefined)
+      fail(`${name} belongs to ${url === undefined ? "url" : "command"}, which is not set.`);
+  for (const [name, each] of Object.entries(tools))
+    assertOptions(`${what}: tools.${name}`, each, upstreamToolOptions);
+}
+
+/** What of the options of a tool is passed on to `tasks.tool`. */
+export function toolOptionsOf(given: UpstreamToolOptions): ToolOptions {
+  return Object.fromEntries(
+    passedOn.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]] as const])),
+  );
+}

@@ -1,0 +1,233 @@
+import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
+import { systemClock } from "../../client/clock.ts";
+import type { CallOptions, TaskClient } from "../../client/task-client.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
+import type { TaskHandle, WaitOptions } from "../../client/task/task-handle.ts";
+import type { TaskReference } from "../../client/task/task-reference.ts";
+import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
+import type { TaskContext } from "../../runtime/tool/task-context.ts";
+import { askerOf, type Asker, type RelayedQuestions } from "./relayed-questions.ts";
+
+/** A server whose tools are called, and the connection to it. */
+export interface Upstream {
+  /** For messages. */
+  readonly name: string;
+  /** The connection of now, or the next one when that is open. Rejects with the signal's reason. */
+  readonly client: (signal: AbortSignal) => Promise<TaskClient>;
+  /** Receives the questions of all its connections. */
+  readonly questions: RelayedQuestions;
+}
+
+/** One call of a tool of another server. */
+export interface UpstreamCall {
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** Whether the call may be made again if it is unknown what became of it. */
+  readonly mayRepeat: boolean;
+  /** What its entries in the journal begin with: of its own within the task. */
+  readonly key: string;
+}
+
+type Started = { readonly reference: TaskReference } | { readonly result: CallToolResult };
+
+/** How long a server may take to acknowledge that a call was cancelled, in milliseconds. */
+const cancelMs = 5_000;
+
+/** How often a call that may be repeated is made again, and how often it is begun again when the server has lost its task. */
+const mostRepeats = 5;
+
+/** The pauses before a task is looked for on the next connection, in milliseconds. */
+const shortestPauseMs = 250;
+const longestPauseMs = 30_000;
+
+/**
+ * Calls a tool of another server within a task, and resolves with its result. The intention is in the journal before the call is sent, and the
+ * task that the server made of it before anybody waits. So the next attempt goes on with that task. A call without one, whose answer was lost, is
+ * sent again where the server recognises it or `mayRepeat` allows it, and otherwise fails and says so. Progress, status and questions go to
+ * whoever waits for the task. While the server works on a task, this one takes no slot; its tool needs `park: false`.
+ */
+export async function callUpstream(
+  task: TaskContext,
+  upstream: Upstream,
+  call: UpstreamCall,
+): Promise<CallToolResult> {
+  const ask = askerOf(task, call.key);
+  const begun = await task.step([call.key, "begin"], ({ idempotencyKey }) => {
+    return { attempt: task.attempt, idempotencyKey, at: systemClock.now() };
+  });
+  const isSentBefore = begun.attempt !== task.attempt;
+  const { idempotencyKey } = begun;
+  const sentAt = isSentBefore && !call.mayRepeat ? begun.at : undefined;
+  const repeats = call.mayRepeat ? { retries: mostRepeats } : {};
+  let started = await task.step([call.key, "call"], repeats, async ({ signal }) =>
+    start(task, upstream, call, ask, { idempotencyKey, sentAt, signal }),
+  );
+  for (let round = 1; ; round++) {
+    if ("result" in started) return started.result;
+    const mayRepeat = call.mayRepeat && round <= mostRepeats;
+    const end = await endOf(task, upstream, { ...call, mayRepeat }, ask, started.reference);
+    if (end !== "lost") return end.result;
+    started = await task.step([call.key, "call", round], repeats, async ({ signal, idempotencyKey: key }) =>
+      start(task, upstream, call, ask, { idempotencyKey: key, signal }),
+    );
+  }
+}
+
+/** Calls a tool of another server while the caller waits: nothing is stored. */
+export async function passThrough(
+  task: TaskContext,
+  upstream: Upstream,
+  { tool, args, key }: UpstreamCall,
+): Promise<CallToolResult> {
+  const { signal } = task;
+  const client = await upstream.client(signal);
+  const options = { signal, cancelOnAbort: true, onProgress: reportTo(task) };
+  const ask = askerOf(task, key);
+  const onTask = ({ taskId }: TaskReference): void => {
+    void upstream.questions.duringTask(taskId, ask, () => ended);
+  };
+  const ended: Promise<CallToolResult> = upstream.questions.duringCall(ask, () =>
+    client.callTool(tool, args, { ...options, onTask }),
+  );
+  return ended.catch((error: unknown) => {
+    throw failureOf(error, upstream, tool);
+  });
+}
+
+async function start(
+  task: TaskContext,
+  upstream: Upstream,
+  { tool, args, mayRepeat }: UpstreamCall,
+  ask: Asker,
+  options: CallOptions & { readonly signal: AbortSignal },
+): Promise<Started> {
+  const client = await upstream.client(options.signal);
+  const reports = { onProgress: reportTo(task), onTrouble: troubles(task, upstream) };
+  try {
+    const started = await upstream.questions.duringCall(ask, () =>
+      client.startTool(tool, args, { ...options, ...reports }),
+    );
+    const { reference } = started;
+    return reference === null ? { result: await started.result() } : { reference };
+  } catch (error) {
+    options.signal.throwIfAborted();
+    if (mayRepeat && isLostConnection(error))
+      throw new Error(lostConnection(upstream, tool), { cause: error });
+    throw failureOf(error, upstream, tool);
+  }
+}
+
+/** Waits for the task at the server, through restarts of either side. `lost`: the server has forgotten it, and the call may be made again. */
+async function endOf(
+  task: TaskContext,
+  upstream: Upstream,
+  { tool, mayRepeat, key }: UpstreamCall,
+  ask: Asker,
+  reference: TaskReference,
+): Promise<{ readonly result: CallToolResult } | "lost"> {
+  const { taskId } = reference;
+  // While it is open the handler rests, and takes no slot. Nobody sends it.
+  task.waitForEvent([key, "end", taskId], `end of ${taskId}`).catch(() => undefined);
+  try {
+    const result = await upstream.questions.duringTask(taskId, ask, async () => {
+      for (let pauseMs = shortestPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+        try {
+          return await follow(task, upstream, reference);
+        } catch (error) {
+          task.signal.throwIfAborted();
+          if (!isLostConnection(error)) throw error;
+          await systemClock.sleep(pauseMs, task.signal);
+        }
+      }
+    });
+    return { result };
+  } catch (error) {
+    if (task.cancelled) await cancel(upstream, reference);
+    task.signal.throwIfAborted();
+    if (mayRepeat && isForgotten(error)) return "lost";
+    throw failureOf(error, upstream, tool);
+  }
+}
+
+async function follow(
+  task: TaskContext,
+  upstream: Upstream,
+  reference: TaskReference,
+): Promise<CallToolResult> {
+  const { signal } = task;
+  const handle = await (await upstream.client(signal)).resume(reference);
+  let last: string | undefined;
+  for await (const { statusMessage } of handle.updates({ signal, onTrouble: troubles(task, upstream) })) {
+    if (statusMessage === undefined || statusMessage === last) continue;
+    last = statusMessage;
+    task.status(statusMessage).catch(() => undefined);
+  }
+  return handle.result({ signal });
+}
+
+/** Whether the task can be found again on the next connection. */
+function isLostConnection(error: unknown): boolean {
+  return error instanceof TaskClientError && (error.code === "connection" || error.code === "closed");
+}
+
+function isForgotten(error: unknown): boolean {
+  return error instanceof TaskClientError && (error.code === "unknown_task" || error.code === "expired");
+}
+
+async function cancel(upstream: Upstream, reference: TaskReference): Promise<void> {
+  const deadline = systemClock.deadline(cancelMs);
+  const { signal } = deadline;
+  try {
+    const handle: TaskHandle = await (await upstream.client(signal)).resume(reference);
+    await handle.cancel({ signal });
+  } catch {
+    // It ends by its ttl.
+  } finally {
+    deadline.clear();
+  }
+}
+
+function reportTo(task: TaskContext): NonNullable<CallOptions["onProgress"]> {
+  return ({ progress, total, message }) => task.progress(progress, total, message);
+}
+
+function troubles(task: TaskContext, { name }: Upstream): NonNullable<WaitOptions["onTrouble"]> {
+  return (trouble) => {
+    if (trouble !== null)
+      task
+        .status(`The server ${name} does not answer at present, and is asked again.`)
+        .catch(() => undefined);
+  };
+}
+
+function lostConnection({ name }: Upstream, tool: string): string {
+  return `The connection to the server ${name} was lost while it ran ${tool}.`;
+}
+
+/** What the caller gets for a call that did not end in a result. The server's own errors are passed on as they are. */
+function failureOf(error: unknown, upstream: Upstream, tool: string): unknown {
+  const { name } = upstream;
+  if (!(error instanceof TaskClientError)) return error;
+  const { code, error: rpc } = error;
+  const answered = code === "failed" || code === "rpc" || code === "missing_capability";
+  if (answered && rpc !== undefined) return new ProtocolError(rpc.code, rpc.message, rpc.data);
+  const text = (happened: string): NonRetryableError => new NonRetryableError(happened, { cause: error });
+  switch (code) {
+    case "connection":
+    case "closed":
+      return text(
+        `${lostConnection(upstream, tool)} It is not known whether the call had an effect, so it was not made again. (${error.message})`,
+      );
+    case "cancelled":
+      return text(`The server ${name} says that its task for ${tool} was cancelled there.`);
+    case "expired":
+    case "unknown_task":
+      return text(
+        `The server ${name} no longer knows the task that it made for ${tool}, so its result is lost.`,
+      );
+    case "unauthorized":
+      return text(`The server ${name} refused access: the credentials for it have to be corrected.`);
+    default:
+      return text(`The call of ${tool} on the server ${name} failed: ${error.message}`);
+  }
+}

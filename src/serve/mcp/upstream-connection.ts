@@ -1,0 +1,104 @@
+import { systemClock } from "../../client/clock.ts";
+import { connect } from "../../client/connect.ts";
+import type { ConnectOptions } from "../../client/connect-options.ts";
+import type { TaskClient } from "../../client/task-client.ts";
+import type { ServerTarget } from "../../client/transport/server-connection.ts";
+import { unlessAborted } from "../../client/unless-aborted.ts";
+import type { Upstream } from "./upstream-call.ts";
+import { RelayedQuestions } from "./relayed-questions.ts";
+
+export interface UpstreamConnectionSetup {
+  readonly name: string;
+  readonly target: ServerTarget;
+  readonly options: ConnectOptions;
+  /** Called with each new connection; what it returns ends with that. */
+  readonly onConnected?: (client: TaskClient, signal: AbortSignal) => void;
+  /** Receives why there is no connection. */
+  readonly onError: (error: unknown) => void;
+}
+
+const shortestPauseMs = 250;
+const longestPauseMs = 30_000;
+/** A connection that has lasted so long (ms) does not count as one that fails at once. */
+const steadyMs = 10_000;
+
+/** A connection to a server that is opened again, and its process started again, with growing pauses, whenever it ends. */
+export class UpstreamConnection implements Upstream {
+  readonly name: string;
+  readonly questions = new RelayedQuestions();
+  readonly #setup: UpstreamConnectionSetup;
+  readonly #closing = new AbortController();
+  #client: TaskClient | undefined;
+  #next = Promise.withResolvers<TaskClient>();
+  readonly #tried = Promise.withResolvers<void>();
+  readonly #ended: Promise<void>;
+
+  constructor(setup: UpstreamConnectionSetup) {
+    this.name = setup.name;
+    this.#setup = setup;
+    this.#ended = this.#run();
+  }
+
+  /** Resolves when it has connected, or has failed to for the first time. */
+  get tried(): Promise<void> {
+    return this.#tried.promise;
+  }
+
+  /** Undefined while there is no connection. */
+  get current(): TaskClient | undefined {
+    return this.#client;
+  }
+
+  readonly client = async (signal: AbortSignal): Promise<TaskClient> =>
+    this.#client ?? unlessAborted(this.#next.promise, signal);
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Error(`The connection to the server ${this.name} was closed`));
+    await this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#closing;
+    const { onError } = this.#setup;
+    let pauseMs = shortestPauseMs;
+    while (!signal.aborted) {
+      const since = systemClock.elapsed();
+      try {
+        await this.#connection();
+      } catch (cause) {
+        if (!signal.aborted) onError(new Error(`The server ${this.name} cannot be reached`, { cause }));
+      }
+      this.#tried.resolve();
+      if (systemClock.elapsed() - since >= steadyMs) pauseMs = shortestPauseMs;
+      await systemClock.sleep(pauseMs, signal).catch(() => undefined);
+      pauseMs = Math.min(2 * pauseMs, longestPauseMs);
+    }
+    this.#next.promise.catch(() => undefined);
+    this.#next.reject(signal.reason);
+  }
+
+  /** Opens a connection, and resolves when it has ended. */
+  async #connection(): Promise<void> {
+    const { target, options, onConnected, onError } = this.#setup;
+    const { signal } = this.#closing;
+    const client = await connect(target, { ...options, onInput: this.questions.onInput, signal });
+    const ended = new AbortController();
+    const isOver = Promise.withResolvers<void>();
+    client.sdk.onclose = () => isOver.resolve();
+    client.sdk.onerror = () => undefined; // calls and waits reject with what concerns them
+    if (client.sdk.transport === undefined) isOver.resolve();
+    this.#client = client;
+    this.#next.resolve(client);
+    try {
+      onConnected?.(client, ended.signal);
+      this.#tried.resolve();
+      await unlessAborted(isOver.promise, signal);
+      onError(new Error(`The connection to the server ${this.name} has ended, and is opened again`));
+    } finally {
+      this.#client = undefined;
+      this.#next = Promise.withResolvers();
+      ended.abort(new Error(`The connection to the server ${this.name} has ended`));
+      await client.close().catch(onError);
+    }
+  }
+}

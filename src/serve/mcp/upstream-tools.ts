@@ -1,0 +1,101 @@
+import { fromJsonSchema, type StandardSchemaWithJSON, type Tool } from "@modelcontextprotocol/server";
+import { sameJson } from "../../generation/same-json.ts";
+import type { TaskContext } from "../../runtime/tool/task-context.ts";
+import type { SourceTool } from "../source.ts";
+import { toolOptionsOf, type McpUpstreamOptions, type UpstreamToolOptions } from "./mcp-options.ts";
+import { callUpstream, passThrough, type Upstream, type UpstreamCall } from "./upstream-call.ts";
+
+/** Gives a connection for one call. */
+export type WithUpstream = <T>(task: TaskContext, use: (upstream: Upstream) => Promise<T>) => Promise<T>;
+
+/** The tools of a server, as they are served. A tool that has not changed stays the same object. */
+export class UpstreamTools {
+  readonly #options: McpUpstreamOptions;
+  readonly #withUpstream: WithUpstream;
+  #made: readonly { readonly from: Tool; readonly tool: SourceTool }[] = [];
+
+  constructor(options: McpUpstreamOptions, withUpstream: WithUpstream) {
+    this.#options = options;
+    this.#withUpstream = withUpstream;
+  }
+
+  of(listed: readonly Tool[]): readonly SourceTool[] {
+    const { include, exclude = [] } = this.#options;
+    const chosen = listed.filter(
+      ({ name }) => (include === undefined || isNamed(name, include)) && !isNamed(name, exclude),
+    );
+    this.#made = chosen.map((from) => {
+      const known = this.#made.find((made) => sameJson(made.from, from));
+      return known ?? { from, tool: this.#make(from) };
+    });
+    return this.#made.map(({ tool }) => tool);
+  }
+
+  #make(from: Tool): SourceTool {
+    const { prefix = "", durable = true, repeat = "annotations", tools = {} } = this.#options;
+    const own: UpstreamToolOptions = Object.hasOwn(tools, from.name) ? (tools[from.name] ?? {}) : {};
+    const { title, description, annotations, icons, _meta, outputSchema } = from;
+    const isDurable = own.durable ?? durable;
+    const mayRepeat = repeatAllows(own.repeat ?? repeat, annotations);
+    const callOf = (args: Record<string, unknown>): UpstreamCall => {
+      return { tool: from.name, args, mayRepeat, key: "upstream" };
+    };
+    const call = isDurable ? callUpstream : passThrough;
+    return {
+      name: own.name ?? `${prefix}${from.name}`,
+      config: {
+        ...(title !== undefined && { title }),
+        ...(description !== undefined && { description }),
+        ...(annotations !== undefined && { annotations }),
+        ...(icons !== undefined && { icons }),
+        ...(_meta !== undefined && { _meta }),
+        inputSchema: inputOf(from),
+        ...(outputSchema !== undefined && { outputSchema: unchecked(outputSchema) }),
+        ...(isDurable ? { park: false, onCrash: "resume" } : { task: "forbidden" }),
+        ...toolOptionsOf(own),
+      },
+      handler: async (args, task) =>
+        this.#withUpstream(task, (upstream) => call(task, upstream, callOf(args))),
+      approval: own.approval,
+      preview: (args) => `tools/call ${JSON.stringify({ name: from.name, arguments: args }, null, 2)}`,
+    };
+  }
+}
+
+function isNamed(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => {
+    const source = pattern.split("*").map((part) => part.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&"));
+    return new RegExp(`^${source.join(".*")}$`, "su").test(name);
+  });
+}
+
+function repeatAllows(
+  repeat: NonNullable<McpUpstreamOptions["repeat"]>,
+  annotations: Tool["annotations"],
+): boolean {
+  if (repeat !== "annotations") return repeat === "always";
+  return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+}
+
+/** A schema that cannot be checked here is checked by the server alone. */
+function inputOf({ inputSchema }: Tool): StandardSchemaWithJSON {
+  try {
+    const schema = fromJsonSchema(inputSchema as Parameters<typeof fromJsonSchema>[0]);
+    void schema["~standard"].validate({});
+    return schema;
+  } catch {
+    return unchecked(inputSchema);
+  }
+}
+
+/** Shows a schema that the server itself checks. */
+function unchecked(json: Record<string, unknown>): StandardSchemaWithJSON {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "holdfast",
+      validate: (value) => ({ value }),
+      jsonSchema: { input: () => json, output: () => json },
+    },
+  };
+}
