@@ -1,6 +1,9 @@
+import { ArtifactBlobs } from "../runtime/blobs/artifact-blobs.ts";
 import { StoreClock, systemClock } from "../runtime/clock.ts";
 import { defaultSettings } from "../runtime/options.ts";
+import type { Blobs } from "../store/blobs.ts";
 import type { TaskStore } from "../store/store.ts";
+import { HoldfastError } from "../task/fault.ts";
 import type { Admin } from "./operations.ts";
 import { BulkRunner, type RunnerServices } from "./bulk-runner.ts";
 import { createAdmin } from "./create-admin.ts";
@@ -19,15 +22,17 @@ export interface OpenAdmin {
 
 /**
  * Opens a store for an operator, as another owner without handlers. Starts no tasks, takes none over and ends none. Servers may have the
- * store open. Rejects as the store's `open` does.
+ * store open. Rejects as the store's `open` does. `kept`: where tasks keep files outside of the store.
  */
-export async function openAdmin(store: TaskStore): Promise<OpenAdmin> {
+export async function openAdmin(store: TaskStore, kept?: Blobs): Promise<OpenAdmin> {
   const clock = new StoreClock(systemClock);
   await store.open({ id: clock.uniqueName(), handlers: [] });
   await renew(store, clock); // from here on it has the store's time
+  const blobs = kept && (await blobsOf(store, kept, clock));
   const stop = clock.every(renewEveryMs, () => void renew(store, clock));
   const services: RunnerServices = {
     store,
+    blobs,
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
     every: (ms, run) => clock.every(ms, run),
@@ -45,6 +50,17 @@ export async function openAdmin(store: TaskStore): Promise<OpenAdmin> {
       await store.close();
     },
   };
+}
+
+/** Undefined for a store without blobs, and without its keys, which those of files are encrypted with. */
+async function blobsOf(store: TaskStore, kept: Blobs, clock: StoreClock): Promise<ArtifactBlobs | undefined> {
+  const blobs = new ArtifactBlobs(kept, clock);
+  try {
+    return (await blobs.find(store)) ? blobs : undefined;
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "configuration") return undefined;
+    throw error;
+  }
 }
 
 /** In the meantime, requests fail because the store does not answer. */

@@ -1,16 +1,22 @@
 import { artifactNamed, artifactsOf, readArtifact, type ArtifactReads } from "../runtime/artifacts.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { Artifact } from "../task/artifact.ts";
-import { HoldfastError } from "../task/fault.ts";
+import { HoldfastError, isUnreadable } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { FilePart, FileQuery, StoredFile } from "./artifact-shapes.ts";
 
-/** The files of a task, without a look at the journal of one that never had any. */
+/** The files of a task, without a look at the journal of one that never had any. None for operators without the keys of the store. */
 export async function filesOf(
   store: TaskStore,
   { id, openArtifacts }: TaskRecord,
 ): Promise<readonly StoredFile[]> {
-  return openArtifacts === undefined ? [] : (await artifactsOf(store, id)).map(fileOf);
+  if (openArtifacts === undefined) return [];
+  try {
+    return (await artifactsOf(store, id)).map(fileOf);
+  } catch (error) {
+    if (isUnreadable(error)) return [];
+    throw error;
+  }
 }
 
 /** Rejects with `invalid_params` if the task has no such file. */

@@ -1,4 +1,5 @@
 import { joined, settingsOf, type Settings } from "../options/options.ts";
+import { folderBlobs } from "../runtime/blobs/folder-blobs.ts";
 import { runtimeSettings } from "../runtime/options.ts";
 import { resolveWebhooks, webhookOptions, type WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
 import { adminToken } from "../server/http/admin/admin-token.ts";
@@ -52,7 +53,11 @@ export function configFromEnv(env: Environment): EnvConfig {
   const store = readStore(reader, own);
   reader.assertNothingFound();
   return {
-    tasks: { ...tasks, store: store as TaskStore }, // or something was found
+    tasks: {
+      ...tasks,
+      store: store as TaskStore, // or something was found
+      ...(own.blobs !== undefined && { blobs: folderBlobs(own.blobs) }),
+    },
     http,
     ...(own.metricsToken !== undefined && {
       metrics: { ...metrics, authenticate: adminToken(own.metricsToken, "metrics") },
@@ -60,7 +65,7 @@ export function configFromEnv(env: Environment): EnvConfig {
   };
 }
 
-type Unset = "encryptionKeys" | "adminToken" | "metricsToken";
+type Unset = "encryptionKeys" | "blobs" | "adminToken" | "metricsToken";
 
 type OwnSettings = Settings<EnvironmentOptions, Unset>;
 

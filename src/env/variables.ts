@@ -31,6 +31,8 @@ class DeclaredEnvironmentOptions {
     variable: "HOLDFAST_ENCRYPTION_KEYS",
     secret: true,
   });
+  /** A folder, in which tasks keep the bytes of files instead of the store ([`folderBlobs`](artifacts.md#keep-files-outside-of-the-store)). */
+  readonly blobs?: string = text("a path", (given) => given !== "", { variable: "HOLDFAST_BLOBS" });
   /** Turns on the [admin endpoint](#admin-endpoint) and gives access to it. `holdfast admin URL` sends it. */
   readonly adminToken?: string = text(token, isToken, { variable: "HOLDFAST_ADMIN_TOKEN", secret: true });
   /**

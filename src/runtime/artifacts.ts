@@ -3,6 +3,7 @@
 import type { TaskStore } from "../store/store.ts";
 import type { Artifact, StoredArtifact } from "../task/artifact.ts";
 import { HoldfastError } from "../task/fault.ts";
+import { isSealed } from "../task/stored-text.ts";
 import { boundGarbage } from "./bound-garbage.ts";
 import type { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import type { JournalEnd, JournalHead } from "../task/journal.ts";
@@ -33,7 +34,7 @@ export interface ArtifactReads {
   readonly blobs?: ArtifactBlobs | undefined;
 }
 
-/** The artifacts of a task that have ended, in the order of their ends. */
+/** The artifacts of a task that have ended, in the order of their ends. Rejects with `task_unreadable` without the keys of the store. */
 export async function artifactsOf(store: Journals, id: string): Promise<readonly Artifact[]> {
   const ended: JournalHead[] = [];
   for (let from: string | null = ""; from !== null;) {
@@ -45,22 +46,30 @@ export async function artifactsOf(store: Journals, id: string): Promise<readonly
   const keys = ended.map(({ key }) => key);
   const ends = new Map((await store.journalEnds(id, keys)).map((end) => [end.key, end]));
   return ended.flatMap(
-    (head) => artifactIn({ value: null, error: null, ...head, ...ends.get(head.key) }) ?? [],
+    (head) => artifactIn(id, { value: null, error: null, ...head, ...ends.get(head.key) }) ?? [],
   );
 }
 
-/** The artifact of this name; undefined if there is none, or it has not ended. */
+/** The artifact of this name; undefined if there is none, or it has not ended. Rejects as `artifactsOf`. */
 export async function artifactNamed(
   store: Journals,
   id: string,
   name: string,
 ): Promise<Artifact | undefined> {
   const entry = await store.journalEntry(id, name);
-  return entry?.kind === "artifact" ? artifactIn(entry) : undefined;
+  return entry?.kind === "artifact" ? artifactIn(id, entry) : undefined;
 }
 
-function artifactIn({ key: name, value, doneAt }: JournalHead & JournalEnd): Artifact | undefined {
+function artifactIn(
+  id: string,
+  { key: name, value, doneAt }: JournalHead & JournalEnd,
+): Artifact | undefined {
   if (value === null || doneAt === null) return undefined;
+  if (isSealed(value))
+    throw new HoldfastError(
+      "task_unreadable",
+      `The files of task ${id} are encrypted. Set HOLDFAST_ENCRYPTION_KEYS to the keys of the store.`,
+    );
   return { ...(JSON.parse(value) as StoredArtifact), name, at: doneAt };
 }
 
@@ -97,32 +106,41 @@ export async function readArtifact(
   const data = Buffer.allocUnsafe(end - from);
   for (let at = from; at < end;) {
     const seq = Math.floor(at / pieceBytes);
-    const piece = await pieceOf(reads, id, artifact, seq);
     const whole = Math.min(pieceBytes, bytes - seq * pieceBytes);
-    if (piece?.length !== whole)
+    const begin = at - seq * pieceBytes;
+    const wanted = Math.min(whole, end - seq * pieceBytes) - begin;
+    // A whole piece is decoded into its place: a copy would be garbage.
+    const place = data.subarray(at - from, at - from + wanted);
+    const piece = wanted === whole ? place : Buffer.allocUnsafe(whole);
+    if (!(await readPiece(reads, id, artifact, seq, piece)))
       throw new HoldfastError(
         "task_unreadable",
         `Task ${id} cannot be read: a piece of its artifact ${JSON.stringify(name)} is missing or damaged.`,
       );
-    at += piece.copy(data, at - from, at - seq * pieceBytes, Math.min(whole, end - seq * pieceBytes));
+    if (piece !== place) piece.copy(place, 0, begin);
+    at += wanted;
   }
   boundGarbage(data.length);
   return { artifact, from, data };
 }
 
-async function pieceOf(
+/** False if it does not have just the bytes that `into` has room for. */
+async function readPiece(
   { store, blobs }: ArtifactReads,
   id: string,
   { name, blob }: Artifact,
   seq: number,
-): Promise<Buffer | undefined> {
+  into: Buffer,
+): Promise<boolean> {
   if (blob === undefined) {
-    const body = await store.pieces?.read(id, name, seq);
-    return body === undefined ? undefined : Buffer.from(body, "base64");
+    const body = (await store.pieces?.read(id, name, seq)) ?? "";
+    return Buffer.byteLength(body, "base64") === into.length && into.write(body, "base64") === into.length;
   }
-  if (blobs !== undefined) return blobs.get(id, blob, seq);
-  throw new HoldfastError(
-    "configuration",
-    `Artifact ${JSON.stringify(name)} of task ${id} is not in the store, but in the blobs of its server. Read it through that server, or give this one the same blobs: createTasks({ store, blobs }).`,
-  );
+  if (blobs === undefined)
+    throw new HoldfastError(
+      "configuration",
+      `Artifact ${JSON.stringify(name)} of task ${id} is not in the store, but in the blobs of its server. Read it through that server, or give this one the same blobs: createTasks({ store, blobs }).`,
+    );
+  const piece = await blobs.get(id, blob, seq);
+  return piece?.length === into.length && piece.copy(into) === into.length;
 }

@@ -1,4 +1,6 @@
+import { isSealed } from "../task/stored-text.ts";
 import { damaged, type NumberedLine } from "./dump-file.ts";
+import type { DumpRow } from "./dump-tables.ts";
 
 /** The blobs of artifacts as a dump copies them: by their names, and still encrypted, so that it needs no keys. */
 export interface BlobCopies {
@@ -21,6 +23,12 @@ const nameForm = /^[0-9a-f]+\/[\w%-]+\/[0-9a-f]+\.\d+$/;
 /** False for what is not whole yet. */
 export function isBlobName(name: string): boolean {
   return nameForm.test(name);
+}
+
+/** Whether the entry of a journal is an artifact whose bytes are blobs. `sealed`: what counts for one that is encrypted, which nobody can tell. */
+export function isKeptInBlobs({ kind, value }: DumpRow, sealed: boolean): boolean {
+  if (kind !== "artifact" || typeof value !== "string") return false;
+  return isSealed(value) ? sealed : value.includes('"blob":{');
 }
 
 export function toBlobLine(task: string, { name, data }: BlobCopy): Readonly<Record<string, unknown>> {

@@ -1,3 +1,6 @@
+/** The secret of a store with the id under which it has blobs; missing in one that never had any. */
+export const blobSecret = "blobs";
+
 /**
  * Where the bytes of artifacts are kept outside of a store: a folder (`folderBlobs`), a bucket of an object store (`s3Blobs`), or what else an
  * author has. What is stored is encrypted, and its key is in the store, with the task.

@@ -2,7 +2,7 @@ import { damaged, type NumberedLine } from "./dump-file.ts";
 import { inClear } from "./codec.ts";
 import {
   eventTable,
-  journalTable,
+  journalTable as declaredJournal,
   lineTable,
   outcomeTable,
   pieceTable,
@@ -39,12 +39,13 @@ function dumped(table: AnyTable, order?: string): DumpTable {
 }
 
 export const taskTable = dumped(declaredTask);
+export const journalTable = dumped(declaredJournal, "task_id, place");
 export const secretTable = dumped(declaredSecret);
 
 /** What belongs to a task: rows whose `task_id` is its id. */
 export const taskParts: readonly DumpTable[] = [
   dumped(requestTable),
-  dumped(journalTable, "task_id, place"),
+  journalTable,
   dumped(outcomeTable),
   dumped(lineTable),
   dumped(pieceTable),

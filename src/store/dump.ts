@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { toBlobLine, type BlobCopies } from "./blob-copies.ts";
+import { isKeptInBlobs, toBlobLine, type BlobCopies } from "./blob-copies.ts";
 import { foreign, linesOf, writeDump, type DumpHeader, type DumpLine } from "./dump-file.ts";
 import {
   checkTask,
+  journalTable,
   secretTable,
   taskParts,
   taskTable,
@@ -11,6 +12,7 @@ import {
   type DumpTable,
 } from "./dump-tables.ts";
 import { HoldfastError } from "../task/fault.ts";
+import { blobSecret } from "./blobs.ts";
 import { check } from "./secrets.ts";
 
 /** The id of a task, as stored, and the version of its record. Every write to what belongs to a task raises it. */
@@ -44,6 +46,8 @@ export interface MadeDump {
   readonly changed: number;
   /** The ids of tasks that could not be read, and are not in the dump. */
   readonly unreadable: readonly string[];
+  /** How many tasks have files outside of the store that are not in the dump. */
+  readonly withoutFiles: number;
   /** The size of the file. */
   readonly bytes: number;
 }
@@ -54,7 +58,8 @@ const pageLength = 500;
 /** Writes a dump of a store to a file that must not exist yet. */
 export async function dumpSource(source: DumpSource, file: string, setup: DumpSetup): Promise<MadeDump> {
   const base = setup.since === undefined ? undefined : await DumpedVersions.of(setup.since);
-  const sealed = await sealedIn(source);
+  const secrets = await secretsIn(source);
+  const sealed = secrets.get(check) ?? null;
   if (base !== undefined && base.sealed !== sealed) {
     await base.close();
     throw resealed(setup.since ?? "");
@@ -67,15 +72,16 @@ export async function dumpSource(source: DumpSource, file: string, setup: DumpSe
     store: source.store,
     original: source.original,
   };
-  const found: Found = { tasks: 0, changed: 0, unreadable: [] };
-  const bytes = await writeDump(file, header, linesFrom(source, base, found, setup.blobs), setup.signal);
+  const found: Found = { tasks: 0, changed: 0, unreadable: [], withoutFiles: 0 };
+  const kept = { blobs: setup.blobs, mayHave: secrets.has(blobSecret) };
+  const bytes = await writeDump(file, header, linesFrom(source, base, found, kept), setup.signal);
   return { ...found, bytes };
 }
 
-async function sealedIn(source: DumpSource): Promise<string | null> {
-  let sealed: string | null = null;
-  for await (const { name, value } of source.whole(secretTable)) if (name === check) sealed = String(value);
-  return sealed;
+async function secretsIn(source: DumpSource): Promise<ReadonlyMap<string, string>> {
+  const secrets = new Map<string, string>();
+  for await (const { name, value } of source.whole(secretTable)) secrets.set(String(name), String(value));
+  return secrets;
 }
 
 /** Sealing raises no versions: tasks that did not change would stay in clear, which is refused, or sealed with a key that is gone. */
@@ -90,18 +96,26 @@ interface Found {
   tasks: number;
   changed: number;
   unreadable: string[];
+  withoutFiles: number;
+}
+
+/** The files of tasks that are outside of the store. */
+interface KeptFiles {
+  readonly blobs: BlobCopies | undefined;
+  /** Whether the store may have any. */
+  readonly mayHave: boolean;
 }
 
 async function* linesFrom(
   source: DumpSource,
   base: DumpedVersions | undefined,
   found: Found,
-  blobs: BlobCopies | undefined,
+  files: KeptFiles,
 ): AsyncGenerator<DumpLine> {
   try {
     for (let after = ""; ;) {
       const versions = await source.versions(after, pageLength);
-      yield* pageOf(source, versions, base, found, blobs);
+      yield* pageOf(source, versions, base, found, files);
       const last = versions.at(-1);
       if (last === undefined || versions.length < pageLength) break;
       [after] = last;
@@ -118,7 +132,7 @@ async function* pageOf(
   versions: readonly TaskVersion[],
   base: DumpedVersions | undefined,
   found: Found,
-  blobs: BlobCopies | undefined,
+  { blobs, mayHave }: KeptFiles,
 ): AsyncGenerator<DumpLine> {
   const changed: string[] = [];
   for (const version of versions) if (!(await base?.has(version))) changed.push(version[0]);
@@ -130,10 +144,20 @@ async function* pageOf(
   found.unreadable.push(...lost);
   if (page.length > 0) yield { page };
   for (const task of tasks.values()) yield { [taskTable.name]: task };
-  if (tasks.size > 0) yield* partsOf(source, [...tasks.keys()]);
+  const missing = new Set<string>();
+  if (tasks.size > 0)
+    for await (const [table, row] of partsOf(source, [...tasks.keys()])) {
+      if (table === journalTable && isKeptInBlobs(row, mayHave)) missing.add(String(row["task_id"]));
+      yield { [table.name]: row };
+    }
   // Those that the journal names were complete before it did.
   if (blobs !== undefined)
-    for (const id of tasks.keys()) for await (const blob of blobs.of(id)) yield toBlobLine(id, blob);
+    for (const id of tasks.keys())
+      for await (const blob of blobs.of(id)) {
+        missing.delete(id);
+        yield toBlobLine(id, blob);
+      }
+  found.withoutFiles += missing.size;
 }
 
 async function readableTasks(
@@ -153,8 +177,11 @@ async function readableTasks(
   return tasks;
 }
 
-async function* partsOf(source: DumpSource, ids: readonly string[]): AsyncGenerator<DumpLine> {
-  for (const table of taskParts) for await (const row of source.of(table, ids)) yield { [table.name]: row };
+async function* partsOf(
+  source: DumpSource,
+  ids: readonly string[],
+): AsyncGenerator<readonly [table: DumpTable, row: DumpRow]> {
+  for (const table of taskParts) for await (const row of source.of(table, ids)) yield [table, row];
 }
 
 /** The versions that an earlier dump has, read along with those of the store: both are in the order of their ids. */

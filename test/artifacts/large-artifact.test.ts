@@ -18,8 +18,8 @@ const size = fullForm ? 1_000_000_000 : 24_000_000;
 /** The size of an artifact after which a process has loaded and compiled what it needs. */
 const warmUp = 5_000_000;
 
-/** How much more memory a process may take than after that, with its garbage (bytes). */
-const most = 64 * 1024 ** 2;
+/** How much more memory a process may take than after that, with its garbage (MiB). */
+const most = 64;
 
 interface Told {
   readonly url?: string;
@@ -90,7 +90,11 @@ it.each([
     onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
     const place = await placeIn(folder);
     onTestFinished(() => place.remove());
-    const grown: number[] = [];
+    /** In MiB. */
+    const grown: Record<string, number> = {};
+    const note = (when: string, { grown: bytes }: Program): void => {
+      grown[when] = Math.round(bytes / 1024 ** 2);
+    };
 
     const first = await start(place);
     const client = await connect(first.url, { pollFloorMs: 50, listen: false });
@@ -105,7 +109,7 @@ it.each([
     const half = first.program.told("half");
     const made = linkIn(size);
     await half;
-    grown.push(first.program.grown);
+    note("server, first half stored", first.program);
     const second = await restart(place, first);
     await linkIn(warmUp);
     second.program.child.send("measure");
@@ -115,12 +119,13 @@ it.each([
     const saving = new Program(new URL("client.ts", import.meta.url), [first.url, small, uri, path]);
     const end = saving.told("saved");
     await saving.told("half");
-    grown.push(second.program.grown);
+    note("server, all stored and half read", second.program);
     const third = await restart(place, second);
     await linkIn(warmUp);
     third.program.child.send("measure");
     const { saved } = await end;
-    grown.push(saving.grown, third.program.grown);
+    note("server, second half read", third.program);
+    note("client", saving);
 
     const sha256 = await hashOf(content(size));
     expect(saved).toMatchObject({ bytes: size, sha256 });
@@ -132,7 +137,7 @@ it.each([
     for await (const chunk of createReadStream(path, { start: from, end: from + 999 }))
       read.push(chunk as Buffer);
     expect(part).toMatchObject({ blob: Buffer.concat(read).toString("base64") });
-    expect(grown.filter((bytes) => bytes > most)).toEqual([]);
+    expect(Object.entries(grown).filter(([, mebibytes]) => mebibytes > most)).toEqual([]);
   },
   fullForm ? 3_600_000 : 480_000,
 );

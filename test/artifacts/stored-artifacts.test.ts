@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { folderBlobs } from "holdfast/store";
 import { expect, it, onTestFinished } from "vitest";
 import { blobCopiesIn } from "../../src/admin/blob-copies.ts";
+import { openAdmin } from "../../src/admin/open-admin.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { Runtime } from "../../src/runtime/runtime.ts";
@@ -11,8 +12,9 @@ import { Registry } from "../../src/runtime/tool/registry.ts";
 import type { BlobCopies } from "../../src/store/blob-copies.ts";
 import type { Blobs } from "../../src/store/blobs.ts";
 import { dumpStore, loadStore } from "../../src/store/data-care.ts";
-import { encryptedStore } from "../../src/store/encrypted-store.ts";
+import { encryptedStore, openedStore } from "../../src/store/encrypted-store.ts";
 import { placeOfStore, storeFromUrl } from "../../src/store/from-url.ts";
+import type { TaskStore } from "../../src/store/store.ts";
 import { isTerminal } from "../../src/task/outcome.ts";
 import { ann, somePlace } from "../cli/admin/some-place.ts";
 import { folder } from "../cli/run-cli.ts";
@@ -87,11 +89,12 @@ it.each([
     await first.stop();
 
     const file = join(await folder(), "dump");
-    await dumpStore(
+    const { withoutFiles } = await dumpStore(
       placeOfStore(a.url, (path) => path),
       file,
       dumped,
     );
+    expect(withoutFiles).toBe(withBlobs ? 1 : 0);
     await loadStore(
       placeOfStore(b.url, (path) => path),
       file,
@@ -121,7 +124,8 @@ it("a dump with blobs has the files of its tasks, and a load puts them elsewhere
   const whole = join(from, "whole");
   const changes = join(from, "changes");
   await ended(first, other);
-  await dumpStore(place(from), whole, { ...dumped, blobs: blobCopiesIn(kept) });
+  const { withoutFiles } = await dumpStore(place(from), whole, { ...dumped, blobs: blobCopiesIn(kept) });
+  expect(withoutFiles).toBe(0);
   const late = await made(first, "small");
   await ended(first, late);
   await first.stop();
@@ -142,6 +146,32 @@ it("a dump with blobs has the files of its tasks, and a load puts them elsewhere
     blobs: folderBlobs(restored),
   });
   for (const id of [one, other, late]) expect([id, await isWhole(second, id)]).toEqual([id, true]);
+});
+
+it("an operator who names the folder reads the files in it, with the keys of the store", async () => {
+  const root = await folder();
+  const url = `sqlite:${join(root, "tasks.db")}`;
+  const blobs = folderBlobs(join(root, "blobs"));
+  const first = await serve({ url, isEncrypted: true, blobs });
+  const id = await made(first, "small");
+  await ended(first, id);
+  await first.stop();
+  const read = async (store: TaskStore, kept?: Blobs): Promise<unknown> => {
+    const opened = await openAdmin(store, kept);
+    try {
+      return (await opened.admin.artifact(id, "data.bin", { from: 10, bytes: 20 })).data;
+    } finally {
+      await opened.close();
+    }
+  };
+  const open = (): TaskStore => encryptedStore(storeFromUrl(url), { keys });
+  expect(await read(open(), blobs)).toBe(bytes.toString("base64", 10, 30));
+  await expect(read(open())).rejects.toMatchObject({ code: "configuration" });
+  const withoutKeys = openedStore(storeFromUrl(url), undefined);
+  await expect(read(withoutKeys, blobs)).rejects.toMatchObject({ code: "task_unreadable" });
+  const { admin, close } = await openAdmin(openedStore(storeFromUrl(url), undefined));
+  expect(await admin.show(id)).toMatchObject({ id, state: "completed", files: [] });
+  await close();
 });
 
 it("a load writes no blob outside of its folder", async () => {

@@ -240,6 +240,8 @@ export interface DumpJson {
   readonly changed: number;
   /** The ids of tasks that cannot be read, and are not in the dump. */
   readonly unreadable: readonly string[];
+  /** How many tasks have files outside of the store that are not in the dump. */
+  readonly withoutFiles: number;
   readonly bytes: number;
   readonly seconds: number;
 }

@@ -7,7 +7,7 @@
  */
 
 import { createCipheriv, createDecipheriv } from "node:crypto";
-import type { Blobs } from "../../store/blobs.ts";
+import { blobSecret, type Blobs } from "../../store/blobs.ts";
 import type { TaskStore } from "../../store/store.ts";
 import type { StoredBlob } from "../../task/artifact.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -17,7 +17,6 @@ const algorithm = "aes-256-gcm";
 const keyBytes = 32;
 const idBytes = 16;
 const tagBytes = 16;
-const secretName = "blobs";
 
 /** A blob by its name: of which task it is, and of which try. */
 export interface NamedBlob {
@@ -41,9 +40,17 @@ export class ArtifactBlobs {
   /** Call it once the store is open, before anything else. */
   async open(store: Pick<TaskStore, "write">): Promise<void> {
     const value = Buffer.from(this.#clock.randomBytes(idBytes)).toString("hex");
-    const keep = { type: "keep_secret", now: this.#clock.now(), name: secretName, value } as const;
+    const keep = { type: "keep_secret", now: this.#clock.now(), name: blobSecret, value } as const;
     const kept = await store.write<"keep_secret">(keep);
     this.#store = kept.value ?? value;
+  }
+
+  /** Instead of `open`, for a process that only reads. Resolves with whether the store has, or had, blobs. */
+  async find(store: Pick<TaskStore, "write">): Promise<boolean> {
+    const find = { type: "keep_secret", now: this.#clock.now(), name: blobSecret, value: null } as const;
+    const { value } = await store.write<"keep_secret">(find);
+    if (value !== null) this.#store = value;
+    return value !== null;
   }
 
   /** For a try to store an artifact. */

@@ -3,6 +3,7 @@ import { watch } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, rename, stat, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { folderBlobs } from "../../../src/runtime/blobs/folder-blobs.ts";
 import type { Registry } from "../../../src/runtime/tool/registry.ts";
 import { runChild } from "../../store/sqlite/child.ts";
 import { openInChild } from "../../store/sqlite/owner-child.ts";
@@ -43,6 +44,7 @@ it("dumps a store while its server goes on, and makes another store of that", as
     tasks: 1,
     changed: 1,
     unreadable: [],
+    withoutFiles: 0,
     bytes: expect.closeTo(size, -3),
     seconds: expect.any(Number),
   });
@@ -83,6 +85,32 @@ it("takes along the files that tasks keep in a folder", async () => {
   expect(restored.toSorted()).toEqual([id, join(id, "0b.0"), join(id, "0b.1")]);
   const file = join(place.cwd, "restored", "0a", id, "0b.1");
   expect(await readFile(file, "utf8")).toBe(`bytes of ${names[1] ?? ""}`);
+});
+
+it("says which files are missing in a dump, and refuses a bucket", async () => {
+  const place = await somePlace("SQLite");
+  const makes = (tools: Registry): void => {
+    tools.add("make", {}, async (_, task) => ({ content: [await task.artifact("data.bin", "bytes")] }));
+    works(tools);
+  };
+  const runtime = await serve(place, makes, { blobs: folderBlobs(join(place.cwd, "files")) });
+  const ids = [await call(runtime, "make"), await call(runtime, "make"), await call(runtime, "work")];
+  for (const id of ids)
+    await expect.poll(() => adminJson(place, "show", id)).toMatchObject({ state: "completed" });
+  await runtime.stop();
+  const [code, said] = await run(place, "dump", "without.dump");
+  expect([code, said]).toEqual([
+    0,
+    expect.stringContaining("Files of 2 tasks are kept outside of the store"),
+  ]);
+  const elsewhere = await run(place, "dump", "elsewhere.dump", "--blobs", "other");
+  expect(elsewhere).toEqual([0, expect.stringContaining("that are not in other, and are not in the dump")]);
+  expect((await run(place, "dump", "with.dump", "--blobs", "files"))[1]).not.toContain("outside");
+  const env = { HOLDFAST_BLOBS: "files" };
+  const named = await runMain(["admin", place.url, "dump", "named.dump", "--json"], { cwd: place.cwd, env });
+  expect(JSON.parse(named.stdout)).toMatchObject({ withoutFiles: 0 });
+  const bucket = await run(place, "dump", "bucket.dump", "--blobs", "s3://files");
+  expect(bucket).toEqual([2, expect.stringContaining("Copy a bucket with its own tools")]);
 });
 
 it("has what several writers were told before it began, and none of their writes fails", async () => {

@@ -3,6 +3,7 @@ import { onTestFinished } from "vitest";
 import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import type { Requestor, Runtime } from "../../../src/runtime/runtime.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
+import type { Blobs } from "../../../src/store/blobs.ts";
 import { storeFromUrl } from "../../../src/store/from-url.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { FreshDatabase, FreshSchema } from "../../postgres/test-database.ts";
@@ -47,10 +48,14 @@ async function schemaUrl(): Promise<string> {
 export const ann: Requestor = { generation: "2026-07-28", principal: "ann" };
 
 /** A server without a network, for as long as the test runs. */
-export async function serve(place: Place, register: (tools: Registry) => void): Promise<Runtime> {
+export async function serve(
+  place: Place,
+  register: (tools: Registry) => void,
+  also: { readonly blobs?: Blobs } = {},
+): Promise<Runtime> {
   const registry = new Registry();
   register(registry);
-  const runtime = createRuntime({ store: place.store(), registry });
+  const runtime = createRuntime({ store: place.store(), registry, ...also });
   await runtime.start();
   onTestFinished(() => runtime.stop());
   return runtime;

@@ -185,15 +185,22 @@ async function dump(
   const made = await unlessStopped("no dump was made", (signal) =>
     dumpStore(at, file, { now: io.now(), since, blobs, signal }),
   );
-  const { tasks, changed, unreadable, bytes } = made;
+  const { tasks, changed, unreadable, withoutFiles, bytes } = made;
   const ms = Math.round(performance.now() - begun);
   const what = since === undefined ? tasksText(tasks) : `${changed} of ${tasksText(tasks)}, which changed`;
   return {
-    json: { file, tasks, changed, unreadable, bytes, seconds: ms / 1_000 } satisfies DumpJson,
+    json: { file, tasks, changed, unreadable, withoutFiles, bytes, seconds: ms / 1_000 } satisfies DumpJson,
     text: `dumped ${what} to ${word}: ${sizeText(bytes)}, ${spanText(ms)}\n`,
     notes: [unreadable.length > 0 && `not dumped, because they cannot be read: ${unreadable.join(", ")}`],
+    warnings: [withoutFiles > 0 && missingFiles(tasksText(withoutFiles), options.blobs)],
     isWhole: unreadable.length === 0,
   };
+}
+
+/** The dump can be loaded, but what it restores has no such files. */
+function missingFiles(tasks: string, folder: string | undefined): string {
+  const where = folder === undefined ? "" : ` that are not in ${folder}`;
+  return `Files of ${tasks} are kept outside of the store (blobs)${where}, and are not in the dump. If they are in a folder, dump again with --blobs FOLDER. If they are in a bucket, or where your own functions keep them, copy them with the tools of that place, and give a store that is loaded from this dump the copy.`;
 }
 
 async function load(

@@ -13,11 +13,14 @@ import type { Io } from "../../io.ts";
 import { encryptionKeys } from "../../server/encryption-keys.ts";
 import { watchSignals, type SignalWatch } from "../../terminal/signal-watch.ts";
 import { adminFailure } from "./admin-failure.ts";
+import { blobFolder } from "./blobs-in.ts";
 
 /** Options of every command of `holdfast admin`. */
 export interface AdminOptions {
   /** The name to record actions under. */
   readonly as?: string;
+  /** The folder of files that tasks keep outside of the store. */
+  readonly blobs?: string;
 }
 
 /** An open store or endpoint, while a command uses it. */
@@ -70,7 +73,11 @@ export async function withAdmin<Result>(
 async function open(io: Io, place: string, options: AdminOptions): Promise<OpenAdmin> {
   if (isEndpoint(place)) return atEndpoint(io, place, options);
   const store = existingStore(place, (path) => resolve(io.cwd, path));
-  return openAdmin(openedStore(store, encryptionKeys(io)));
+  const folder = blobFolder(io, options.blobs);
+  const opened = openedStore(store, encryptionKeys(io));
+  if (folder === undefined) return openAdmin(opened);
+  const { folderBlobs } = await import("../../../runtime/blobs/folder-blobs.ts");
+  return openAdmin(opened, folderBlobs(folder));
 }
 
 function isEndpoint(place: string): boolean {
