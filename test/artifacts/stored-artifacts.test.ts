@@ -169,9 +169,9 @@ it("an operator who names the folder reads the files in it, with the keys of the
   await expect(read(open())).rejects.toMatchObject({ code: "configuration" });
   const withoutKeys = openedStore(storeFromUrl(url), undefined);
   await expect(read(withoutKeys, blobs)).rejects.toMatchObject({ code: "task_unreadable" });
-  const { admin, close } = await openAdmin(openedStore(storeFromUrl(url), undefined));
-  expect(await admin.show(id)).toMatchObject({ id, state: "completed", files: [] });
-  await close();
+  const opened = await openAdmin(openedStore(storeFromUrl(url), undefined));
+  expect(await opened.admin.show(id)).toMatchObject({ id, state: "completed", files: [] });
+  await opened.close();
 });
 
 it("a load writes no blob outside of its folder", async () => {

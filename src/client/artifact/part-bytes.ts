@@ -8,8 +8,10 @@ const quote = 0x22;
 
 /** What a character of base64 stands for, by its code; 64 for all others, such as the backslashes that JSON allows before a slash. */
 const sextets = new Uint8Array(256).fill(64);
-for (const [value, char] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries())
-  sextets[char.charCodeAt(0)] = value;
+for (const [value, char] of Buffer.from(
+  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+).entries())
+  sextets[char] = value;
 
 /**
  * The bytes of a part of an artifact, which are taken out of an HTTP answer while it arrives. Otherwise they would be in memory ten times
