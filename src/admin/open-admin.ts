@@ -1,7 +1,7 @@
 import { ArtifactBlobs } from "../runtime/blobs/artifact-blobs.ts";
+import { folderBlobs } from "../runtime/blobs/folder-blobs.ts";
 import { StoreClock, systemClock } from "../runtime/clock.ts";
 import { defaultSettings } from "../runtime/options.ts";
-import type { Blobs } from "../store/blobs.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { Admin } from "./operations.ts";
@@ -22,13 +22,13 @@ export interface OpenAdmin {
 
 /**
  * Opens a store for an operator, as another owner without handlers. Starts no tasks, takes none over and ends none. Servers may have the
- * store open. Rejects as the store's `open` does. `kept`: where tasks keep files outside of the store.
+ * store open. Rejects as the store's `open` does. `blobFolder`: where tasks keep files outside of the store.
  */
-export async function openAdmin(store: TaskStore, kept?: Blobs): Promise<OpenAdmin> {
+export async function openAdmin(store: TaskStore, blobFolder?: string): Promise<OpenAdmin> {
   const clock = new StoreClock(systemClock);
   await store.open({ id: clock.uniqueName(), handlers: [] });
   await renew(store, clock); // from here on it has the store's time
-  const blobs = kept && (await blobsOf(store, kept, clock));
+  const blobs = blobFolder === undefined ? undefined : await blobsOf(store, blobFolder, clock);
   const stop = clock.every(renewEveryMs, () => void renew(store, clock));
   const services: RunnerServices = {
     store,
@@ -53,8 +53,12 @@ export async function openAdmin(store: TaskStore, kept?: Blobs): Promise<OpenAdm
 }
 
 /** Undefined for a store without blobs, and without its keys, which those of files are encrypted with. */
-async function blobsOf(store: TaskStore, kept: Blobs, clock: StoreClock): Promise<ArtifactBlobs | undefined> {
-  const blobs = new ArtifactBlobs(kept, clock);
+async function blobsOf(
+  store: TaskStore,
+  folder: string,
+  clock: StoreClock,
+): Promise<ArtifactBlobs | undefined> {
+  const blobs = new ArtifactBlobs(folderBlobs(folder), clock);
   try {
     return (await blobs.find(store)) ? blobs : undefined;
   } catch (error) {

@@ -151,12 +151,12 @@ it("a dump with blobs has the files of its tasks, and a load puts them elsewhere
 it("an operator who names the folder reads the files in it, with the keys of the store", async () => {
   const root = await folder();
   const url = `sqlite:${join(root, "tasks.db")}`;
-  const blobs = folderBlobs(join(root, "blobs"));
-  const first = await serve({ url, isEncrypted: true, blobs });
+  const blobs = join(root, "blobs");
+  const first = await serve({ url, isEncrypted: true, blobs: folderBlobs(blobs) });
   const id = await made(first, "small");
   await ended(first, id);
   await first.stop();
-  const read = async (store: TaskStore, kept?: Blobs): Promise<unknown> => {
+  const read = async (store: TaskStore, kept?: string): Promise<unknown> => {
     const opened = await openAdmin(store, kept);
     try {
       return (await opened.admin.artifact(id, "data.bin", { from: 10, bytes: 20 })).data;

@@ -22,3 +22,9 @@ export function blobFolder({ cwd, env }: Pick<Io, "cwd" | "env">, given?: string
     );
   return resolve(cwd, folder);
 }
+
+/** The dump can be loaded, but what it restores has no such files. */
+export function missingFiles(tasks: string, folder: string | undefined): string {
+  const where = folder === undefined ? "" : ` that are not in ${folder}`;
+  return `Files of ${tasks} are kept outside of the store (blobs)${where}, and are not in the dump. If they are in a folder, dump again with --blobs FOLDER. If they are in a bucket, or where your own functions keep them, copy them with the tools of that place, and give a store that is loaded from this dump the copy.`;
+}

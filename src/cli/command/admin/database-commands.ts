@@ -23,7 +23,7 @@ import { spanText, timeText } from "../../output/times.ts";
 import { encryptionKeys } from "../../server/encryption-keys.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { watchSignals } from "../../terminal/signal-watch.ts";
-import { blobsIn } from "./blobs-in.ts";
+import { blobsIn, missingFiles } from "./blobs-in.ts";
 import { adminFailure } from "./admin-failure.ts";
 import { selectionOf, type SelectionOptions } from "./selection.ts";
 import type { AdminSession } from "./with-admin.ts";
@@ -195,12 +195,6 @@ async function dump(
     warnings: [withoutFiles > 0 && missingFiles(tasksText(withoutFiles), options.blobs)],
     isWhole: unreadable.length === 0,
   };
-}
-
-/** The dump can be loaded, but what it restores has no such files. */
-function missingFiles(tasks: string, folder: string | undefined): string {
-  const where = folder === undefined ? "" : ` that are not in ${folder}`;
-  return `Files of ${tasks} are kept outside of the store (blobs)${where}, and are not in the dump. If they are in a folder, dump again with --blobs FOLDER. If they are in a bucket, or where your own functions keep them, copy them with the tools of that place, and give a store that is loaded from this dump the copy.`;
 }
 
 async function load(

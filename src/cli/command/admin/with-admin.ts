@@ -73,11 +73,7 @@ export async function withAdmin<Result>(
 async function open(io: Io, place: string, options: AdminOptions): Promise<OpenAdmin> {
   if (isEndpoint(place)) return atEndpoint(io, place, options);
   const store = existingStore(place, (path) => resolve(io.cwd, path));
-  const folder = blobFolder(io, options.blobs);
-  const opened = openedStore(store, encryptionKeys(io));
-  if (folder === undefined) return openAdmin(opened);
-  const { folderBlobs } = await import("../../../runtime/blobs/folder-blobs.ts");
-  return openAdmin(opened, folderBlobs(folder));
+  return openAdmin(openedStore(store, encryptionKeys(io)), blobFolder(io, options.blobs));
 }
 
 function isEndpoint(place: string): boolean {
