@@ -128,7 +128,10 @@ class DeclaredMcpOptions {
     "an object of options by tool",
     isObject,
   );
-  /** `false`: calls are passed through while the caller waits, and nothing is stored. Default `true`. */
+  /**
+   * `false`: calls are passed through while the caller waits, and nothing is stored. Since protocol 2026-07-28 such calls cannot ask anything: the
+   * server is then told that its question was cancelled. Default `true`.
+   */
   readonly durable?: boolean = flag({ default: true });
   /**
    * Whether a call is made again if its answer was lost, or if the server has lost the task that it made of it. A server that recognises a repeated

@@ -17,6 +17,12 @@ export class RelayedQuestions {
   /** The calls that the server has not answered yet. */
   readonly #calls = new Set<Asker>();
   readonly #current = new AsyncLocalStorage<Asker>();
+  readonly #onError: (error: unknown) => void;
+
+  /** `onError` receives why a question was put to nobody. */
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError;
+  }
 
   /** For `connect`. */
   readonly onInput: OnInput = async (request) => {
@@ -48,11 +54,13 @@ export class RelayedQuestions {
   #askerOf({ taskId, method }: InputRequest): Asker {
     const ask = taskId === null ? this.#ofCall() : this.#tasks.get(taskId);
     if (ask !== undefined) return ask;
-    throw new Error(
+    const error = new Error(
       this.#calls.size > 1 && taskId === null
         ? `The server asked for ${method} while ${this.#calls.size} calls ran, and did not say for which; set connections to "call", so that each has its own`
         : `The server asked for ${method}, and no call waits that it could belong to`,
     );
+    this.#onError(error);
+    throw error;
   }
 
   /** Since 2026-07-28 questions come in the answer to a call. Before, they only come while it runs. */

@@ -25,7 +25,7 @@ const steadyMs = 10_000;
 /** A connection to a server that is opened again, and its process started again, with growing pauses, whenever it ends. */
 export class UpstreamConnection implements Upstream {
   readonly name: string;
-  readonly questions = new RelayedQuestions();
+  readonly questions: RelayedQuestions;
   readonly #setup: UpstreamConnectionSetup;
   readonly #closing = new AbortController();
   #client: TaskClient | undefined;
@@ -36,6 +36,9 @@ export class UpstreamConnection implements Upstream {
   constructor(setup: UpstreamConnectionSetup) {
     this.name = setup.name;
     this.#setup = setup;
+    this.questions = new RelayedQuestions((error) =>
+      setup.onError(new Error(`A question of the server ${setup.name} was put to nobody`, { cause: error })),
+    );
     this.#ended = this.#run();
   }
 

@@ -1,6 +1,7 @@
 import { fromJsonSchema, type StandardSchemaWithJSON, type Tool } from "@modelcontextprotocol/server";
 import { sameJson } from "../../generation/same-json.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
+import { isPollingTool } from "../../server/plain/polling-tool-definitions.ts";
 import type { SourceTool } from "../source.ts";
 import { toolOptionsOf, type McpUpstreamOptions, type UpstreamToolOptions } from "./mcp-options.ts";
 import { callUpstream, passThrough, type Upstream, type UpstreamCall } from "./upstream-call.ts";
@@ -21,9 +22,12 @@ export class UpstreamTools {
 
   of(listed: readonly Tool[]): readonly SourceTool[] {
     const { include, exclude = [] } = this.#options;
-    const chosen = listed.filter(
-      ({ name }) => (include === undefined || isNamed(name, include)) && !isNamed(name, exclude),
-    );
+    const chosen = listed.filter((tool) => {
+      const { name } = tool;
+      return (
+        (include === undefined ? !isPollingTool(tool) : isNamed(name, include)) && !isNamed(name, exclude)
+      );
+    });
     this.#made = chosen.map((from) => {
       const known = this.#made.find((made) => sameJson(made.from, from));
       return known ?? { from, tool: this.#make(from) };

@@ -1,4 +1,5 @@
-import { fromJsonSchema, type ToolAnnotations } from "@modelcontextprotocol/server";
+import { fromJsonSchema, type Tool, type ToolAnnotations } from "@modelcontextprotocol/server";
+import { sameJson } from "../../generation/same-json.ts";
 import { describeIssues } from "../../runtime/describe-issues.ts";
 import type { PollingToolNames, PollingToolKind } from "./plain-policies.ts";
 
@@ -82,6 +83,19 @@ const definitions: Readonly<Record<PollingToolKind | "result_and_answer", Defini
 /** A polling tool as it is listed. Without a tool for answers, that for results takes them. */
 export function definitionOf(kind: PollingToolKind, { answer: name }: PollingToolNames): Definition {
   return definitions[kind === "result" && name === undefined ? "result_and_answer" : kind];
+}
+
+/** Whether a tool of another server is one of these, under whatever name: whoever has tasks there needs none. */
+export function isPollingTool(tool: Pick<Tool, "description" | "inputSchema">): boolean {
+  const { properties = {}, required } = tool.inputSchema;
+  return Object.values(definitions).some(({ inputSchema, description }) =>
+    inputSchema.properties?.["reference"] === undefined
+      ? tool.description?.split(".")[0] === description({ result: "", cancel: "" }).split(".")[0]
+      : sameJson(
+          { properties, required },
+          { properties: inputSchema.properties, required: inputSchema.required },
+        ),
+  );
 }
 
 /** The compiled schemas, for the same reason. */

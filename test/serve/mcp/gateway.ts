@@ -7,7 +7,7 @@ import { createTasks, type Tasks, type TasksOptions } from "holdfast";
 import { connect, type ConnectOptions, type TaskClient } from "holdfast/client";
 import { serveHttp, type HttpOptions } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
-import { onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { serveTools } from "../../../src/serve/serve-tools.ts";
 import type { ToolSource } from "../../../src/serve/source.ts";
 import { mcpUpstream } from "../../../src/serve/mcp/mcp-upstream.ts";
@@ -76,4 +76,9 @@ export async function plainClientOf({ url }: Pick<Gateway, "url">): Promise<Clie
   await client.connect(transport as Transport); // the SDK's own types disagree on what may be undefined
   onTestFinished(() => client.close());
   return client;
+}
+
+/** Waits until it is so, on a busy machine too. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  await vi.waitUntil(isSo, { timeout: 20_000 });
 }

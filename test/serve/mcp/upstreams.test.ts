@@ -1,0 +1,192 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { McpServer, type RegisteredTool } from "@modelcontextprotocol/server";
+import { createTasks } from "holdfast";
+import type { InputRequest, InputResult } from "holdfast/client";
+import { serveHttp, type HttpOptions } from "holdfast/http";
+import { memoryStore } from "holdfast/memory";
+import { expect, it, onTestFinished } from "vitest";
+import { mcpUpstream } from "../../../src/serve/mcp/mcp-upstream.ts";
+import { clientOf, gateway, plainClientOf, until } from "./gateway.ts";
+
+const deadline = 30_000;
+const text = (said: string) => ({ content: [{ type: "text" as const, text: said }] });
+const nameForm = { type: "object" as const, properties: { name: { type: "string" as const } } };
+
+/** A server without tasks. Gives its URL. */
+async function upstream(
+  add: (server: McpServer) => void,
+  http: Partial<HttpOptions> = { anonymous: "shared" },
+): Promise<{ url: string; notify: { toolsChanged(): void } }> {
+  const tasks = createTasks({ store: memoryStore() });
+  const server = await serveHttp(
+    tasks.server(() => {
+      const made = new McpServer({ name: "upstream", version: "1.0.0" });
+      add(made);
+      return made;
+    }),
+    { port: 0, ...http },
+  );
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A tool that asks in its session, where a server does not say for which call. `both` resolves when two calls have begun. */
+function askingTool(server: McpServer, both?: () => Promise<void>): void {
+  server.registerTool("who", {}, async ({ mcpReq }) => {
+    await both?.();
+    const { action, content } = await mcpReq.elicitInput(
+      { message: "Who?", requestedSchema: nameForm },
+      { relatedRequestId: mcpReq.id },
+    );
+    return text(`${action} ${String(content?.["name"])}`);
+  });
+}
+
+const answering = (name: string) => ({
+  onInput: async (_: InputRequest): Promise<InputResult> => ({ action: "accept", content: { name } }),
+});
+
+const byToken: Partial<HttpOptions> = {
+  authenticate: async ({ headers }) => {
+    const token = headers.get("authorization")?.replace("Bearer ", "");
+    const authInfo = { token: token ?? "", clientId: "any", scopes: [] };
+    return token === undefined ? undefined : { principal: token, credentials: token, authInfo };
+  },
+};
+
+function meeting(): () => Promise<void> {
+  const all = Promise.withResolvers<void>();
+  let here = 0;
+  return async () => {
+    if (++here === 2) all.resolve();
+    await all.promise;
+  };
+}
+
+it(
+  "never puts a question to another caller than the one whose call asks",
+  { timeout: deadline },
+  async () => {
+    const both = meeting();
+    const { url } = await upstream((server) => askingTool(server, both));
+    const options = { url, protocolVersion: "2025-06-18" } as const;
+    const served = await gateway([
+      mcpUpstream("shared", { ...options, prefix: "shared_" }),
+      mcpUpstream("own", { ...options, prefix: "own_", connections: "call" }),
+    ]);
+    const [ann, ben] = [await clientOf(served, answering("Ann")), await clientOf(served, answering("Ben"))];
+    // Which of two calls on one connection asks cannot be told.
+    const shared = await Promise.all([ann.callTool("shared_who"), ben.callTool("shared_who")]);
+    expect(shared).toMatchObject([text("cancel undefined"), text("cancel undefined")]);
+    expect(served.errors).toMatchObject(
+      Array(2).fill({ message: "A question of the server shared was put to nobody" }),
+    );
+    const own = await Promise.all([ann.callTool("own_who"), ben.callTool("own_who")]);
+    expect(own).toMatchObject([text("accept Ann"), text("accept Ben")]);
+  },
+);
+
+it("follows the list of tools, whatever the revision", { timeout: deadline }, async () => {
+  const lists: RegisteredTool[] = [];
+  let hasMore = false;
+  const { url, notify } = await upstream((server) => {
+    lists.push(server.registerTool("first", {}, async () => text("first")));
+    if (hasMore) server.registerTool("second", {}, async () => text("second"));
+  });
+  const served = await gateway([
+    mcpUpstream("up", { url, exclude: ["f*t"], tools: { second: { name: "other" } } }),
+  ]);
+  const client = await clientOf(served);
+  const names = async () => (await client.listTools()).tools.map(({ name }) => name);
+  expect(await names()).not.toContain("first");
+  hasMore = true;
+  await until(async () => {
+    notify.toolsChanged();
+    return (await names()).includes("other");
+  });
+  expect(await client.callTool("other")).toMatchObject(text("second"));
+});
+
+it("passes a call through, and stores nothing, where the options say so", { timeout: deadline }, async () => {
+  const { url } = await upstream((server) => askingTool(server));
+  const served = await gateway([mcpUpstream("up", { url, protocolVersion: "2025-06-18", durable: false })]);
+  const client = await clientOf(served, { protocolVersion: "2025-11-25", ...answering("Ann") });
+  const handle = await client.startTool("who");
+  expect(handle.reference).toBeNull();
+  expect(await handle.result()).toMatchObject(text("accept Ann"));
+  expect((await served.tasks.admin.list({})).tasks).toEqual([]);
+});
+
+it(
+  "gives the upstream its own token, or one that is exchanged for the caller's",
+  { timeout: deadline },
+  async () => {
+    const forms: URLSearchParams[] = [];
+    const endpoint = createServer((request, response) => {
+      let body = "";
+      request.on("data", (part: Buffer) => (body += part.toString()));
+      request.on("end", () => {
+        const form = new URLSearchParams(body);
+        forms.push(form);
+        const answer = {
+          access_token: `for-${form.get("subject_token")}`,
+          token_type: "Bearer",
+          expires_in: 60,
+        };
+        response.setHeader("content-type", "application/json").end(JSON.stringify(answer));
+      });
+    });
+    await new Promise<void>((resolve) => endpoint.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void endpoint.close());
+    const tokenEndpoint = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/token`;
+    const { url } = await upstream(
+      (server) =>
+        server.registerTool("whoami", {}, async ({ http }) =>
+          text(`token ${http?.authInfo?.token ?? "none"}`),
+        ),
+      byToken,
+    );
+    const served = await gateway(
+      [
+        mcpUpstream("static", { url, token: "gateway", prefix: "static_" }),
+        mcpUpstream("exchanged", {
+          url,
+          token: "gateway",
+          prefix: "exchanged_",
+          exchange: { tokenEndpoint, clientId: "gateway", audience: "up" },
+        }),
+      ],
+      {},
+      byToken,
+    );
+    const client = await clientOf(served, { token: "ann" });
+    expect(JSON.stringify(await client.callTool("static_whoami"))).toContain("gateway");
+    expect(JSON.stringify(await client.callTool("exchanged_whoami"))).toContain("for-ann");
+    expect(Object.fromEntries(forms[0] ?? [])).toMatchObject({
+      grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
+      subject_token: "ann",
+      audience: "up",
+      client_id: "gateway",
+    });
+  },
+);
+
+it(
+  "starts without an upstream that is away, says why, and serves its tools once it is there",
+  { timeout: deadline },
+  async () => {
+    const probe = createServer();
+    await new Promise<void>((resolve) => probe.listen(0, "127.0.0.1", resolve));
+    const { port } = probe.address() as AddressInfo;
+    await new Promise((resolve) => probe.close(resolve));
+    const served = await gateway([mcpUpstream("late", { url: `http://127.0.0.1:${port}/mcp` })]);
+    expect(String(served.errors[0])).toContain("The server late cannot be reached");
+    const client = await plainClientOf(served);
+    await upstream((server) => server.registerTool("here", {}, async () => text("here")), {
+      anonymous: "shared",
+      port,
+    });
+    await until(async () => (await client.listTools()).tools.some(({ name }) => name === "here"));
+  },
+);
