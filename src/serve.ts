@@ -10,3 +10,8 @@ export type {
   TokenExchange,
   UpstreamToolOptions,
 } from "./serve/mcp/mcp-options.ts";
+export { command } from "./serve/command/command.ts";
+export type { CommandOptions, CommandSettings } from "./serve/command/command.ts";
+export type { ArgvItem } from "./serve/command/argv.ts";
+export type { ToolSettings } from "./serve/tool-settings.ts";
+export type { ArgumentsSchema } from "./serve/input-schema.ts";
