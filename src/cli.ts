@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { fileURLToPath } from "node:url";
 import { nodeVersionProblem } from "./task/package.ts";
 
 const problem = nodeVersionProblem(process.versions.node);
@@ -9,7 +10,16 @@ if (problem === undefined) {
   const { argv, stdin, stdout, stderr, env } = process;
   const now = (): number => Date.now();
   redirectConsole({ stderr, env });
-  process.exitCode = await main(argv.slice(2), { stdin, stdout, stderr, env, cwd: process.cwd(), now });
+  const program = fileURLToPath(import.meta.url);
+  process.exitCode = await main(argv.slice(2), {
+    stdin,
+    stdout,
+    stderr,
+    env,
+    cwd: process.cwd(),
+    program,
+    now,
+  });
 } else {
   console.error(problem);
   process.exitCode = 70;

@@ -16,7 +16,7 @@ export const slow = [
   "test/bench/**/*.test.ts",
   "test/browser/**/*.test.ts",
   "test/cli/{call,check,dashboard,endings,init,list,login,logs,refresh,save,tasks,tools}.test.ts",
-  "test/cli/{questions-without-terminal,resources-and-prompts,third-party-servers}.test.ts",
+  "test/cli/{questions-without-terminal,resources-and-prompts,session,third-party-servers}.test.ts",
   "test/cli/admin/{beside,commands,delete-principal,dump*,encrypted,export,gc,operator,reseal,rotate-secrets,terminal}.test.ts",
   "test/cli/completion/shell.test.ts",
   "test/cli/screens/**/*.test.ts",

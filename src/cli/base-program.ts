@@ -1,7 +1,16 @@
-import { Argument, type Command } from "commander";
+import { Argument, Option, type Command } from "commander";
+import type { OpenOptions } from "./command/session.ts";
 import type { PromptOptions } from "./command/prompts.ts";
 import type { ReadOptions } from "./command/resources.ts";
-import { maxCharsOption, saveOption, serverCommand, serverForms, timeoutOption } from "./common-options.ts";
+import {
+  jsonHelp,
+  maxCharsOption,
+  saveOption,
+  seconds,
+  serverCommand,
+  serverForms,
+  timeoutOption,
+} from "./common-options.ts";
 import type { Context, WaitingOptions } from "./context.ts";
 import type { ExitCode } from "./exit-code.ts";
 
@@ -55,6 +64,32 @@ export function addBaseCommands(program: Command, context: Context, end: (code: 
             await import("./command/complete.ts")
           ).complete(context, { server, kind, name, pairs, options }),
         ),
+    );
+
+  command("open", "keep a server's process or session between commands")
+    .argument("<session>", "a name for it, such as @page")
+    .addOption(
+      new Option("--idle <seconds>", "end it after this time without a command")
+        .argParser(seconds)
+        .default(1800),
+    )
+    .action(async (server: string, session: string, options: OpenOptions) =>
+      end(await (await import("./command/session.ts")).open(context, { server, session, options })),
+    );
+  program
+    .command("close")
+    .description("end a session, and its server's process")
+    .argument("<session>", "its name")
+    .option("--json", jsonHelp)
+    .action(async (session: string, options: WaitingOptions) =>
+      end(await (await import("./command/session.ts")).close(context, { session, options })),
+    );
+  program
+    .command("shell")
+    .description("read commands for a session from a prompt, or line by line from a pipe")
+    .argument("<session>", "its name; holdfast @NAME is the same")
+    .action(async (session: string) =>
+      end(await (await import("./command/session.ts")).shell(context, { session })),
     );
 
   command("ping", "check that a server answers, and how fast").action(

@@ -57,7 +57,7 @@ export function timeoutOption(goesOn = "how long to wait; the task continues"): 
   return new Option("--timeout <seconds>", goesOn).argParser(seconds);
 }
 
-function seconds(text: string): number {
+export function seconds(text: string): number {
   const number = Number(text);
   if (text.trim() === "" || !(number >= 0)) throw new InvalidArgumentError("It must be a number, 0 or more.");
   return number;

@@ -1,4 +1,5 @@
 import type { ConnectOptions } from "../client/connect-options.ts";
+import type { ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output/output.ts";
 import type { State } from "./state/state.ts";
@@ -43,4 +44,9 @@ export interface Context {
   readonly io: Io;
   readonly output: Output;
   readonly state: State;
+  /** For a prompt: runs other commands, and completes what is typed of one. */
+  readonly commands?: {
+    readonly run: (words: readonly string[]) => Promise<ExitCode>;
+    readonly complete: (line: string) => Promise<readonly string[]>;
+  };
 }

@@ -73,6 +73,14 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       does: "lists the years that start with 2",
     },
   ],
+  open: [
+    {
+      line: "holdfast open @page -- npx -y @playwright/mcp",
+      does: "keeps it: holdfast @page call browser_navigate url=https://example.com",
+    },
+  ],
+  close: [{ line: "holdfast close @page", does: "ends it" }],
+  shell: [{ line: "holdfast shell @page", does: "reads a line such as: call browser_snapshot" }],
   trust: [
     { line: "holdfast trust reports", does: "shows what the entry does, and allows it from now on" },
     { line: "holdfast trust reports --revoke", does: "asks again from now on" },
@@ -286,7 +294,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
 
 /** Commands in the order of the help, under their headings. Unlisted ones come last. */
 const groups: readonly (readonly [string, readonly string[]])[] = [
-  ["Tools:", ["tools", "call", "servers", "trust", "login", "logout", "doctor", "ping"]],
+  [
+    "Tools:",
+    ["tools", "call", "open", "shell", "close", "servers", "trust", "login", "logout", "doctor", "ping"],
+  ],
   ["Tasks:", ["ls", "result", "watch", "get", "logs", "answer", "cancel", "forget"]],
   ["Resources and prompts:", ["resources", "read", "prompts", "prompt", "complete"]],
   ["Servers of your own:", ["init", "replay", "dashboard", "admin", "journal", "check", "migrate"]],

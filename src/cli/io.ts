@@ -6,6 +6,8 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The working directory, against which relative paths are resolved. */
   readonly cwd: string;
+  /** The file of this program, for processes that it starts. */
+  readonly program?: string;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }

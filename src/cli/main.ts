@@ -1,12 +1,20 @@
-import { CommanderError } from "commander";
-import { moveActionFirst, moveServerFirst, protectId, wantsJson } from "./arguments/rewrite-argv.ts";
+import { CommanderError, type Command } from "commander";
+import {
+  moveActionFirst,
+  moveServerFirst,
+  moveSessionBehind,
+  protectId,
+  wantsJson,
+} from "./arguments/rewrite-argv.ts";
 import { startPage } from "./help-layout.ts";
 import { askedByShells } from "./completion/scripts.ts";
+import type { Context } from "./context.ts";
 import { exitCodes, type ExitCode } from "./exit-code.ts";
 import type { Io } from "./io.ts";
 import { adminActions, makeProgram } from "./program.ts";
 import { BrokenPipe, Output } from "./output/output.ts";
 import { reportFailure } from "./output/report-failure.ts";
+import { keepsSession } from "./session/session-messages.ts";
 import { State } from "./state/state.ts";
 import { UsageError } from "./errors.ts";
 
@@ -20,14 +28,26 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
     io.stdout.write(startPage);
     return exitCodes.done;
   }
-  const context = { io, output, state: new State(io) };
-  const program = await makeProgram(context, (code) => (exitCode = code), argv);
+  if (argv[0] === keepsSession && argv.length === 1) {
+    const { keepSession } = await import("./session/session-process.ts");
+    return keepSession(io);
+  }
+  const context: Context = {
+    io,
+    output,
+    state: new State(io),
+    commands: {
+      run: async (words) => main(words, io),
+      complete: async (line) => (await import("./command/completion.ts")).completed(program, context, line),
+    },
+  };
+  const program: Command = await makeProgram(context, (code) => (exitCode = code), argv);
   try {
     if (argv[0] === askedByShells) {
       const { completeWords } = await import("./command/completion.ts");
       return await completeWords(program, context, argv.slice(1));
     }
-    const words = moveActionFirst(moveServerFirst(protectId(argv)), adminActions(program));
+    const words = moveActionFirst(moveServerFirst(protectId(moveSessionBehind(argv))), adminActions(program));
     await program.parseAsync(words, { from: "user" });
     return exitCode;
   } catch (error) {

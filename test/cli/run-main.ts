@@ -2,7 +2,7 @@ import { PassThrough, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { main } from "../../src/cli/main.ts";
 import type { Run, RunOptions } from "./run-cli.ts";
-import { root, stateOfTests } from "./run-cli.ts";
+import { program, root, stateOfTests } from "./run-cli.ts";
 
 interface MainOptions extends RunOptions {
   /** Of a terminal. */
@@ -30,6 +30,7 @@ export async function runMain(
       ...env,
     },
     cwd,
+    program,
     now,
   };
   const code = await main(args, io);

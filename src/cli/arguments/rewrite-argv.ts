@@ -39,7 +39,18 @@ const serverFirst: ReadonlySet<string | undefined> = new Set([
   "prompt",
   "complete",
   "ping",
+  "open",
 ]);
+
+/** Moves the name of a session, as in `@page call open url=…`, to the place of SERVER. Alone it asks for a prompt. */
+export function moveSessionBehind(argv: readonly string[]): readonly string[] {
+  const [session, command, ...rest] = argv;
+  if (session === undefined || !session.startsWith("@")) return argv;
+  if (command === undefined) return ["shell", session];
+  if (command.startsWith("-") && command !== "--") return ["shell", session, command, ...rest];
+  const isFirst = serverFirst.has(command) || command === "close";
+  return isFirst ? [command, session, ...rest] : [command, ...rest, "--server", session];
+}
 
 /** Whether the output is JSON. Words after `--` are for the server. */
 export function wantsJson(argv: readonly string[]): boolean {

@@ -6,6 +6,7 @@ import type { Context, WaitingOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import { SaveFolder } from "../output/save-folder.ts";
 import { taskJson } from "../output/task-json.ts";
+import { endsWithCommand } from "../server/find-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { withServer, type Session } from "../server/with-server.ts";
 import { watchCommand } from "../output/suggested-commands.ts";
@@ -47,7 +48,7 @@ export async function call(context: Context, command: CallCommand): Promise<Exit
     const origin = { server: server.shown, tool };
     const shown = { origin, output, session, folder, maxChars };
     if (handle.taskId === null) return showDirect(await handle.result(), shown);
-    const serverEnds = typeof server.target !== "string";
+    const serverEnds = endsWithCommand(server);
     if (options.detach === true) {
       if (serverEnds)
         display.note(

@@ -20,9 +20,22 @@ export async function completion(
  */
 export async function completeWords(
   program: Command,
-  { io, state, output }: Context,
+  context: Context,
   [shell, line = ""]: readonly string[],
 ): Promise<ExitCode> {
+  const found = await completed(program, context, line);
+  // Servers choose the names, so escape what a shell would run. Fish escapes them itself.
+  const words = shell === "fish" ? found : found.map((word) => word.replaceAll(/[^\w@%+=:,./-]/gu, "\\$&"));
+  await context.output.print(words.map((word) => `${word}\n`).join(""));
+  return found.length > 0 ? exitCodes.done : exitCodes.errorResult;
+}
+
+/** The completions of the last word of a line. */
+export async function completed(
+  program: Command,
+  { io, state }: Context,
+  line: string,
+): Promise<readonly string[]> {
   const inFolder = async (): Promise<readonly string[]> => {
     const configs = await readFolderConfigs(io.cwd).catch(() => []);
     return configs.flatMap(({ servers }) => [...servers.keys()]);
@@ -35,12 +48,12 @@ export async function completeWords(
       return [...(users?.servers.keys() ?? []), ...folders, ...(await state.serversGiven())];
     },
     inFolder,
-    tools: async (server: string | undefined) => state.toolsOf(server),
+    sessions: async () => (await state.sessions.list()).map(({ name }) => name),
+    tools: async (server: string | undefined) => {
+      const session = server === undefined ? undefined : await state.sessions.find(server);
+      return state.toolsOf(session?.server.spec.given ?? server);
+    },
     tasks: async () => (await state.list()).tasks.map(({ id }) => id),
   };
-  const found = await candidates(program, wordsOf(line), known);
-  // Servers choose the names, so escape what a shell would run. Fish escapes them itself.
-  const words = shell === "fish" ? found : found.map((word) => word.replaceAll(/[^\w@%+=:,./-]/gu, "\\$&"));
-  await output.print(words.map((word) => `${word}\n`).join(""));
-  return found.length > 0 ? exitCodes.done : exitCodes.errorResult;
+  return candidates(program, wordsOf(line), known);
 }

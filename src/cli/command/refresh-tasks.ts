@@ -2,7 +2,7 @@ import { systemClock } from "../../client/clock.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, ServerOptions } from "../context.ts";
 import type { ListedTaskJson } from "../output/json-shapes.ts";
-import type { FoundServer } from "../server/find-server.ts";
+import { endsWithCommand, type FoundServer } from "../server/find-server.ts";
 import { serverOfTask } from "../server/resolve-server.ts";
 import { withConnection, withTerminal, type Session, type Workplace } from "../server/with-server.ts";
 import type { KnownTask } from "../state/state.ts";
@@ -47,7 +47,7 @@ export async function refreshTasks(
       return { tasks: ofServer, server };
     }),
   );
-  const ownsServer = groups.some(({ server }) => typeof server?.target === "object");
+  const ownsServer = groups.some(({ server }) => server !== undefined && endsWithCommand(server));
   await withTerminal(context, { ownsServer, unfinished: () => "request" }, async (workplace) => {
     const ends = await inTurn(groups, maxServers, async (group) => {
       for (const [task, state] of await refreshGroup(context, group, options, workplace))

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { isDeepStrictEqual } from "node:util";
+import { LineBuffer } from "../../client/transport/line-buffer.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
@@ -18,6 +18,9 @@ interface Exchange {
   isUsed: boolean;
 }
 
+/** In bytes. */
+const longestLine = 256 * 1024 ** 2;
+
 /**
  * `holdfast replay FILE`: a server over stdio that answers as the one of `--record FILE` did. A request is answered by the first equal one
  * that is left, or else by the last equal one.
@@ -25,21 +28,23 @@ interface Exchange {
 export async function replay({ io }: Context, { file }: { readonly file: string }): Promise<ExitCode> {
   const exchanges = await readExchanges(resolve(io.cwd, file));
   const write = (message: object): void => void io.stdout.write(`${JSON.stringify(message)}\n`);
-  for await (const line of createInterface({ input: io.stdin })) {
+  const answer = (line: string): void => {
     const request = parsed(line);
-    if (request?.["id"] === undefined || typeof request["method"] !== "string") continue;
+    if (request?.["id"] === undefined || typeof request["method"] !== "string") return;
     const { id, method } = request;
     const params = paramsOf(request);
     const equal = exchanges.filter((each) => each.method === method && isSame(method, each.params, params));
     const exchange = equal.find(({ isUsed }) => !isUsed) ?? equal.at(-1);
     if (exchange === undefined) {
       const message = `The recording has no request ${method} with these parameters`;
-      write({ jsonrpc: "2.0", id, error: { code: -32603, message } });
-      continue;
+      return write({ jsonrpc: "2.0", id, error: { code: -32603, message } });
     }
     exchange.isUsed = true;
     for (const message of exchange.received) write(readdressed(message, exchange, { id, params }));
-  }
+  };
+  const lines = new LineBuffer(longestLine);
+  for await (const bytes of io.stdin as AsyncIterable<Buffer>)
+    for (const line of lines.after(bytes)) answer(line);
   return exitCodes.done;
 }
 

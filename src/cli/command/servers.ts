@@ -37,7 +37,7 @@ const columns: readonly Column[] = [
   { title: "TRUST", least: 7 },
 ];
 
-/** `holdfast servers`: the servers of config files, in the order in which a name is looked up. */
+/** `holdfast servers`: open sessions, and the servers of config files, in the order in which a name is looked up. */
 export async function listServers(
   { io, output, state }: Context,
   { options }: { readonly options: ServersOptions },
@@ -64,7 +64,16 @@ export async function listServers(
         }
       }),
     );
+  const sessions: ServersJson["servers"] = (await state.sessions.list()).map(
+    ({ name, server: { shown } }) => ({
+      name,
+      server: shown,
+      file: null,
+      trusted: true,
+    }),
+  );
   const lists = [
+    sessions,
     ...(users === undefined ? [] : [await ofFile(users, true)]),
     ...(await Promise.all(folders.map(async (config) => ofFile(config, false)))),
   ];
@@ -76,7 +85,7 @@ export async function listServers(
     const rows = servers.map(({ name, server, problem, file, trusted }) => [
       name,
       server ?? problem ?? "",
-      file,
+      file ?? "open session",
       trusted ? "yes" : "no",
     ]);
     await output.print(fittedTable(columns, rows, output.columns));

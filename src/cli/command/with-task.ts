@@ -4,7 +4,7 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
 import type { Context, TaskOptions } from "../context.ts";
 import type { TaskOrigin } from "../output/task-json.ts";
-import type { FoundServer } from "../server/find-server.ts";
+import { endsWithCommand, type FoundServer } from "../server/find-server.ts";
 import { resolveServer, serverOfTask } from "../server/resolve-server.ts";
 import { generationOf } from "../server/server-capabilities.ts";
 import type { ProtocolChoice } from "../server/open-server.ts";
@@ -60,7 +60,7 @@ export async function withTask<Value>(
       tool,
       startedAt: known?.call.startedAt,
       watchCommand: watchCommand(taskId, elsewhere),
-      serverEnds: typeof server.target !== "string",
+      serverEnds: endsWithCommand(server),
     };
     const origin = { server: server.shown, tool };
     const printed = printedOf(session, known);

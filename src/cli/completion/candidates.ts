@@ -1,9 +1,12 @@
 import type { Argument, Command } from "commander";
 import { split } from "shlex";
+import { moveSessionBehind } from "../arguments/rewrite-argv.ts";
 
 /** What is known without asking a server. */
 export interface KnownWords {
   servers(): Promise<readonly string[]>;
+  /** The names of open sessions. */
+  sessions(): Promise<readonly string[]>;
   /** The names in the working directory's file. */
   inFolder(): Promise<readonly string[]>;
   /** The tools of all servers, if that server is unknown. */
@@ -49,12 +52,14 @@ async function wordsFor(
 ): Promise<readonly string[]> {
   // A server's own command line follows.
   if (before.includes("--")) return [];
-  const { command, given } = commandOf(program, before);
+  const isSessionAlone = before.length === 1 && before[0]?.startsWith("@") === true;
+  const { command, given } = commandOf(program, isSessionAlone ? [] : moveSessionBehind(before));
   const last = before.at(-1);
   if (last !== undefined && takesValue(command, last)) return last === "--server" ? known.servers() : [];
   if (typed.startsWith("-")) return optionsOf(command, program);
   if (command === program) {
     const isHelp = given[0] === "help" && given.length === 1;
+    if (typed.startsWith("@") && !isSessionAlone) return known.sessions();
     return given.length === 0 || isHelp ? namesOf(program) : [];
   }
   if (command.commands.length > 0 && (command.name() !== "admin" || given.length === 1))
@@ -62,7 +67,9 @@ async function wordsFor(
   const argument = command.registeredArguments[given.length] ?? lastVariadic(command);
   switch (argument?.name()) {
     case "server":
-      return known.servers();
+      return [...(await known.servers()), ...(await known.sessions())];
+    case "session":
+      return known.sessions();
     case "name":
       return command.name() === "trust" ? known.inFolder() : [];
     case "tool":

@@ -86,6 +86,13 @@ export interface LogoutJson {
   readonly revoked: boolean;
 }
 
+/** What `open --json` prints. `close` prints `{ name }`. */
+export interface OpenJson {
+  readonly name: string;
+  readonly server: string;
+  readonly protocolVersion: string;
+}
+
 /** What `servers --json` prints. `servers add` and `servers remove` print `{ name, file }`. */
 export interface ServersJson {
   readonly servers: readonly {
@@ -94,7 +101,8 @@ export interface ServersJson {
     readonly server?: string;
     /** Why the entry cannot be used. */
     readonly problem?: string;
-    readonly file: string;
+    /** `null` for an open session. */
+    readonly file: string | null;
     /** Whether commands use it without asking: an entry of the user's own file, or one of a folder's that is trusted. */
     readonly trusted: boolean;
   }[];

@@ -6,6 +6,7 @@ import { didYouMean } from "../arguments/nearest.ts";
 import { quoteWord, splitWords } from "../arguments/shell-words.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../errors.ts";
+import type { SessionAddress } from "../session/session-messages.ts";
 import { typedEnvironment } from "./child-environment.ts";
 import type { FolderTrust } from "./folder-entry.ts";
 import {
@@ -48,6 +49,13 @@ export interface FoundServer {
   readonly isTyped: boolean;
   /** Whether the user named its address or command, by typing it or in a file of their own. */
   readonly isUsers: boolean;
+  /** The session in which its process runs, and the version of the protocol there, once that is known. */
+  readonly session?: { readonly address: SessionAddress; readonly protocolVersion?: string };
+}
+
+/** Whether the server is a process of the command, and ends with it. */
+export function endsWithCommand({ target, session }: Pick<FoundServer, "target" | "session">): boolean {
+  return typeof target !== "string" && session === undefined;
 }
 
 /** What was given as SERVER, or the start of it, to be shown. */

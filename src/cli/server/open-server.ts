@@ -1,5 +1,6 @@
 import { Agent } from "node:https";
 import type { FetchLike } from "@modelcontextprotocol/client";
+import type { ProtocolVersion } from "../../generation/generations.ts";
 import { systemClock } from "../../client/clock.ts";
 import { connect } from "../../client/connect.ts";
 import type { ConnectOptions } from "../../client/connect-options.ts";
@@ -16,6 +17,7 @@ import type { Io } from "../io.ts";
 import type { Terminal, Display } from "../terminal/terminal.ts";
 import { explainConnectFailure, explainLoss } from "./connect-failure.ts";
 import type { FoundServer } from "./find-server.ts";
+import { SessionTransport } from "../session/open-sessions.ts";
 import { hasAuthorization, readCredentials } from "./credentials.ts";
 import { wireWatch } from "./wire.ts";
 
@@ -65,12 +67,15 @@ export async function openServer({
   const fetch = options.insecure === true ? insecureFetch(server) : undefined;
   const onMessage = wireWatch(options, io, terminal.display);
   const deadline = connectTimeout === undefined ? undefined : systemClock.deadline(connectTimeout * 1000);
+  const session = server.session && new SessionTransport(server.session.address);
+  const agreed = server.session?.protocolVersion as ProtocolVersion | undefined;
   terminal.display.connecting(server.shown);
   try {
     const client = await connect(
-      typeof target === "string"
-        ? target
-        : { ...target, stderr: (text) => (log = (log + text).slice(-maxLogCharacters)) },
+      session ??
+        (typeof target === "string"
+          ? target
+          : { ...target, stderr: (text) => (log = (log + text).slice(-maxLogCharacters)) }),
       {
         serverName: name,
         headers,
@@ -88,14 +93,19 @@ export async function openServer({
         },
         ...(options.protocol !== undefined && { protocolVersion: options.protocol }),
         ...protocol,
+        ...(agreed !== undefined && { protocolVersion: agreed }),
       },
     );
     terminal.display.connected();
-    return { client, transport, explainLoss: (error) => explainLoss(error, server, log) };
+    return { client, transport, explainLoss: (error) => explainLoss(error, server, session?.log ?? log) };
   } catch (error) {
     const isLate = deadline?.signal.aborted === true && error === deadline.signal.reason;
     const late = `it did not answer within ${connectTimeout} s, as --connect-timeout says`;
-    throw explainConnectFailure(isLate ? new TaskClientError("connection", late) : error, server, log);
+    throw explainConnectFailure(
+      isLate ? new TaskClientError("connection", late) : error,
+      server,
+      session?.log ?? log,
+    );
   } finally {
     deadline?.clear();
   }

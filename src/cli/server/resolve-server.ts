@@ -1,6 +1,7 @@
 import type { Context, ServerOptions } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { quoteWord } from "../arguments/shell-words.ts";
+import type { OpenSession } from "../session/open-sessions.ts";
 import type { KnownTask } from "../state/state.ts";
 import {
   findServer,
@@ -21,6 +22,7 @@ export async function resolveServer(
   options: ServerOptions,
 ): Promise<FoundServer> {
   const { io, output, state } = services;
+  if (given.startsWith("@")) return serverOfSession(services, given, options);
   const config = options.config ?? io.env["HOLDFAST_CONFIG"];
   const { passEnv } = options;
   const spec = {
@@ -43,6 +45,29 @@ export async function resolveServer(
   return found;
 }
 
+/** The server of an open session, whose process is running. */
+async function serverOfSession(
+  services: Services,
+  name: string,
+  options: ServerOptions,
+): Promise<FoundServer> {
+  const { sessions } = services.state;
+  const session = await sessions.find(name);
+  if (session === undefined) {
+    const open = (await sessions.list()).map((each) => each.name).join(", ");
+    throw new UsageError(
+      `There is no open session ${name}; open are: ${open || "none"}. To open one: holdfast open SERVER ${name}`,
+    );
+  }
+  return inSession(session) ?? findServer(session.server.spec, findServices(services, options));
+}
+
+/** A server whose process runs in the session; undefined for one over HTTP. */
+function inSession({ address, protocolVersion, server }: OpenSession): FoundServer | undefined {
+  if (address === null) return undefined;
+  return { ...server, target: { command: server.shown }, headers: {}, session: { address, protocolVersion } };
+}
+
 /**
  * The server of a stored task. A task keeps the server that it was started at: if what was typed then means another one by
  * now, it is refused before anything is started or sent. `asks`: whether the user may be asked to trust it.
@@ -57,6 +82,9 @@ export async function serverOfTask(
     throw new UsageError("It is not known which server has this task: give the task's full id and --server.");
   const { config, passEnv = [] } = options;
   const { server, call } = known;
+  const session = await services.state.sessions.ofServer(call.server);
+  const running = session && inSession(session);
+  if (running !== undefined) return running;
   const spec: ServerSpec = {
     ...server,
     ...(config !== undefined && { config }),

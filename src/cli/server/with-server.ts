@@ -13,7 +13,7 @@ import { Stopped } from "../errors.ts";
 import { keepQuestionsOpen } from "../terminal/unanswered.ts";
 import { openTerminal } from "../terminal/open-terminal.ts";
 import { whatIsLeft, type Terminal, type Unfinished } from "../terminal/terminal.ts";
-import type { FoundServer } from "./find-server.ts";
+import { endsWithCommand, type FoundServer } from "./find-server.ts";
 import { watchCommand } from "../output/suggested-commands.ts";
 import { openServer, type ProtocolChoice } from "./open-server.ts";
 import { recognisesRepeats } from "./server-capabilities.ts";
@@ -75,7 +75,7 @@ export async function withServer<Value>(
   work: (session: Session) => Promise<Value>,
 ): Promise<Value> {
   const { timeout } = options;
-  const ownsServer = typeof target.server.target !== "string";
+  const ownsServer = endsWithCommand(target.server);
   let left = unfinished;
   const onKept = (key: string): void => void (left = { watchCommand: watchCommand(key) });
   return withTerminal(context, { timeout, ownsServer, unfinished: () => left }, async (workplace) =>

@@ -11,13 +11,20 @@ import type { RemoteTask } from "../../client/task/remote-task.ts";
 import type { TaskReference } from "../../client/task/task-reference.ts";
 import type { SeenTasks } from "./seen-tasks.ts";
 
+interface ServerNotes {
+  /** Stores how to reach the server. */
+  readonly noteServer: () => Promise<void>;
+  /** Whether `holdfast open` keeps its sessions. */
+  readonly isOpen: () => Promise<boolean>;
+}
+
 /**
  * A handle store that removes a task only after its outcome was printed, not when it was received: the reader of
  * the output may be gone. Stores how to reach the server before the first call.
  */
 export class CommandHandles implements HandleStore {
   readonly #store: HandleStore;
-  readonly #noteServer: () => Promise<void>;
+  readonly #server: ServerNotes;
   readonly #seen: SeenTasks;
   readonly #ended: TaskReference[] = [];
   /** The last states of tasks, by the tasks' ids. */
@@ -25,10 +32,10 @@ export class CommandHandles implements HandleStore {
   /** Calls without an answer. */
   readonly #unanswered = new Map<string, StoredCall>();
 
-  constructor(store: HandleStore, seen: SeenTasks, noteServer: () => Promise<void>) {
+  constructor(store: HandleStore, seen: SeenTasks, server: ServerNotes) {
     this.#store = store;
     this.#seen = seen;
-    this.#noteServer = noteServer;
+    this.#server = server;
   }
 
   /** The keys of calls without an answer. */
@@ -38,7 +45,7 @@ export class CommandHandles implements HandleStore {
 
   async keep(call: StoredCall): Promise<boolean> {
     if (call.taskId === null) {
-      await this.#noteServer();
+      await this.#server.noteServer();
       this.#unanswered.set(call.key, call);
     } else this.#unanswered.delete(call.key);
     return this.#store.keep(call);
@@ -61,9 +68,9 @@ export class CommandHandles implements HandleStore {
     return this.#store.find(task);
   }
 
-  /** Counts finished tasks on the list too: their results can be read again while their session exists. */
+  /** Counts open sessions, and finished tasks on the list too: their results can be read again while their session exists. */
   async usesSession(session: ResumableSession): Promise<boolean> {
-    if (await this.#store.usesSession(session)) return true;
+    if ((await this.#server.isOpen()) || (await this.#store.usesSession(session))) return true;
     return (await this.#seen.readable()).some(({ call }) => isMadeIn(call, session));
   }
 

@@ -7,6 +7,7 @@ import type { CallName, HandleStore, StoredCall } from "../../client/handles/han
 import type { Io } from "../io.ts";
 import { shownGiven, shownName, type FoundServer, type ServerSpec } from "../server/find-server.ts";
 import { UsageError } from "../errors.ts";
+import { OpenSessions } from "../session/open-sessions.ts";
 import { stateFolder } from "../user-folders.ts";
 import { CommandHandles } from "./command-handles.ts";
 import { KnownServers } from "./known-servers.ts";
@@ -39,6 +40,7 @@ export class State {
   /** How they are encrypted. */
   readonly sealing: LoginSealing;
   readonly trusted: TrustedEntries;
+  readonly sessions: OpenSessions;
   readonly #store: HandleStore;
   readonly #servers: KnownServers;
   readonly #seen: SeenTasks;
@@ -51,6 +53,7 @@ export class State {
     this.#servers = new KnownServers(join(folder, "servers"));
     this.#seen = new SeenTasks(join(folder, "seen"), io.now);
     this.trusted = new TrustedEntries(join(folder, "trusted"));
+    this.sessions = new OpenSessions(join(folder, "open"));
     this.#numbers = new ListNumbers(join(folder, "numbers.json"));
     this.sealing = new LoginSealing(folder, io.env["HOLDFAST_KEYRING"]);
     this.logins = fileLoginsWith(join(folder, "logins"), { sealing: this.sealing });
@@ -59,7 +62,10 @@ export class State {
 
   /** The handle store for a connection to that server. */
   handlesFor(server: FoundServer): CommandHandles {
-    return new CommandHandles(this.#store, this.#seen, async () => this.#servers.keep(server));
+    return new CommandHandles(this.#store, this.#seen, {
+      noteServer: async () => this.#servers.keep(server),
+      isOpen: async () => (await this.sessions.ofServer(server.name)) !== undefined,
+    });
   }
 
   /** Earlier values of SERVER, without those that have more in them than may be shown. */

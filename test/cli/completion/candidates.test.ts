@@ -10,6 +10,7 @@ const known = {
   inFolder: async () => ["reports", "files"],
   tools: async (server: string | undefined) =>
     server === "reports" ? ["publish"] : ["publish", "greet", "--evil", "be\u001bl", "$(reboot)"],
+  sessions: async () => ["@page"],
   tasks: async () => ["01a2", "01b3"],
 };
 
@@ -21,7 +22,10 @@ const program = await makeProgram({ io, output: { json: true } } as unknown as C
 it.each([
   ["holdfast ca", ["call", "cancel"]],
   ["/usr/bin/holdfast completi", ["completion"]],
-  ["holdfast call ", [url, "reports", "node server.js"]],
+  ["holdfast call ", [url, "reports", "node server.js", "@page"]],
+  ["holdfast @", ["@page"]],
+  ["holdfast @page pin", ["ping"]],
+  ["holdfast @page result 01a", ["01a2"]],
   ["holdfast call re", ["reports"]],
   [`holdfast call ${url} `, ["publish", "greet", "$(reboot)"]],
   ["holdfast call reports p", ["publish"]],
@@ -60,7 +64,9 @@ it.each([
   ],
   ["holdfast trust ", ["reports", "files"]],
   ["holdfast prompt reports ", []],
-  ["holdfast read ", [url, "reports", "node server.js"]],
+  ["holdfast read ", [url, "reports", "node server.js", "@page"]],
+  ["holdfast close ", ["@page"]],
+  ["holdfast @page call ", ["publish", "greet", "$(reboot)"]],
   ["holdfast complete reports ", ["prompt", "resource"]],
   ["holdfast result last --sa", ["--save"]],
   ["holdfast help ans", ["answer"]],

@@ -1,0 +1,234 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { createConnection, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
+import { writeAtomically } from "../../client/handles/write-atomically.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
+import type { ServerProcess } from "../../client/transport/server-process.ts";
+import { LineBuffer } from "../../client/transport/line-buffer.ts";
+import { deliverMessages } from "../../client/transport/wire-messages.ts";
+import { isJsonObject } from "../../generation/message.ts";
+import type { FoundServer } from "../server/find-server.ts";
+import { keepsSession, type Greeting, type SessionAddress, type SessionSetup } from "./session-messages.ts";
+
+/**
+ * A session that `holdfast open` has opened: a server's process that lives on between commands, or, for a server over HTTP, which has no
+ * `address`, its session of the protocol.
+ */
+export interface OpenSession {
+  /** With its `@`. */
+  readonly name: string;
+  readonly address: SessionAddress | null;
+  /** The version of the protocol that its handshake has agreed on. */
+  readonly protocolVersion: string;
+  /** The server, without what starts it. */
+  readonly server: Pick<FoundServer, "spec" | "name" | "shown" | "isTyped" | "isUsers">;
+}
+
+interface StartOptions {
+  readonly target: ServerProcess;
+  readonly name: string;
+  readonly idleMs: number;
+  readonly terminal: number | null;
+  /** The file of this program. */
+  readonly program: string;
+}
+
+/**
+ * The sessions of this user: one file each, with how to reach its process. Only this user can read the file, and connect to the socket.
+ */
+export class OpenSessions {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  async list(): Promise<readonly OpenSession[]> {
+    const files = (await readdir(this.#folder).catch(() => [])).filter((file) => file.endsWith(".json"));
+    const all = await Promise.all(files.map(async (file) => this.find(`@${file.slice(0, -".json".length)}`)));
+    return all.filter((session) => session !== undefined);
+  }
+
+  /** The session of that name. The file of one whose process is gone is removed. */
+  async find(name: string): Promise<OpenSession | undefined> {
+    const session = isSessionName(name) ? await read(this.#file(name)) : undefined;
+    if (session === undefined || session.address === null) return session;
+    if (await isThere(session.address)) return session;
+    await this.forget(name);
+    return undefined;
+  }
+
+  /** The session in which that server runs, by the server's name in references. */
+  async ofServer(server: string): Promise<OpenSession | undefined> {
+    return (await this.list()).find((session) => session.server.name === server);
+  }
+
+  /** Starts the process of a session. Rejects with a TaskClientError if the server does not start. */
+  async start({ target, name, idleMs, terminal, program }: StartOptions): Promise<SessionAddress> {
+    const token = randomBytes(24).toString("base64url");
+    const isWindows = process.platform === "win32";
+    // The names of sockets have to be short, and folders of mkdtemp belong to this user alone.
+    const folder = isWindows ? null : await mkdtemp(join(tmpdir(), "holdfast-"));
+    const socket = folder === null ? `\\\\.\\pipe\\holdfast-${token}` : join(folder, "socket");
+    const { command, args, cwd, env } = target;
+    const started = {
+      command,
+      ...(args && { args }),
+      ...(cwd !== undefined && { cwd }),
+      ...(env && { env }),
+    };
+    const record = this.#file(name);
+    await startProcess(program, { target: started, socket, record, folder, token, idleMs, terminal });
+    return { name, socket, token };
+  }
+
+  async keep(session: OpenSession): Promise<void> {
+    await writeAtomically(this.#file(session.name), encodeEntry(session));
+  }
+
+  /** Ends the session; resolves once its server has ended, with false if it was gone already. */
+  async close(address: SessionAddress): Promise<boolean> {
+    try {
+      const socket = await greet(address, { token: address.token, close: true });
+      socket.resume();
+      await once(socket, "close");
+      return true;
+    } catch {
+      return false;
+    } finally {
+      await this.forget(address.name);
+    }
+  }
+
+  /** Removes the file of a session, and leaves its process, if there is one. */
+  async forget(name: string): Promise<void> {
+    await rm(this.#file(name), { force: true });
+  }
+
+  #file(name: string): string {
+    return join(this.#folder, `${name.slice(1)}.json`);
+  }
+}
+
+export function isSessionName(name: string): boolean {
+  return /^@[a-z\d][\w-]{0,63}$/i.test(name);
+}
+
+async function read(file: string): Promise<OpenSession | undefined> {
+  try {
+    const { format: _format, ...session } = decodeEntry(await readFile(file, "utf8"));
+    const { name, address, protocolVersion, server } = session;
+    const areTexts = typeof name === "string" && typeof protocolVersion === "string";
+    return areTexts && (address === null || isJsonObject(address)) && isJsonObject(server)
+      ? (session as unknown as OpenSession)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function startProcess(program: string, setup: SessionSetup): Promise<void> {
+  const child = spawn(process.execPath, [program, keepsSession], {
+    detached: true, // from the terminal, whose Ctrl-C is for a command
+    stdio: ["pipe", "pipe", "ignore"],
+    windowsHide: true,
+  });
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(JSON.stringify(setup));
+  let said = "";
+  child.stdout.on("data", (bytes: Buffer) => void (said += bytes.toString()));
+  const ended = once(child, "close");
+  while (!said.includes("\n") && child.exitCode === null)
+    await Promise.race([once(child.stdout, "data"), ended]);
+  child.stdout.destroy();
+  child.unref();
+  if (said.startsWith('{"ready":true}')) return;
+  if (setup.folder !== null) await rm(setup.folder, { recursive: true, force: true });
+  const answer: unknown = said === "" ? {} : JSON.parse(said);
+  const problem = isJsonObject(answer) ? answer["problem"] : undefined;
+  throw new TaskClientError(
+    "connection",
+    `The server did not start: ${typeof problem === "string" ? problem : "its session ended"}`,
+  );
+}
+
+async function isThere({ socket }: SessionAddress): Promise<boolean> {
+  try {
+    const found = createConnection(socket);
+    await once(found, "connect");
+    found.destroy();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function greet({ socket: path }: SessionAddress, greeting: Greeting): Promise<Socket> {
+  const socket = createConnection(path);
+  await once(socket, "connect");
+  socket.on("error", () => undefined); // it closes then
+  socket.write(`${JSON.stringify(greeting)}\n`);
+  return socket;
+}
+
+/** The connection of one command to the server of a session. */
+export class SessionTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport["onmessage"]>;
+  /** What the server wrote last to its stderr, if it has ended. */
+  log = "";
+  readonly #address: SessionAddress;
+  readonly #lines = new LineBuffer(256 * 1024 ** 2);
+  #socket: Socket | undefined;
+
+  constructor(address: SessionAddress) {
+    this.#address = address;
+  }
+
+  async start(): Promise<void> {
+    const { name, token } = this.#address;
+    const socket = await greet(this.#address, { token }).catch((cause: unknown) => {
+      const message = `The session ${name} has ended. To open it again, use holdfast open`;
+      throw new TaskClientError("connection", message, { cause });
+    });
+    this.#socket = socket;
+    socket.on("data", (bytes: Buffer) => {
+      for (const line of this.#lines.after(bytes)) this.#deliver(line);
+    });
+    socket.on("close", () => this.onclose?.());
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const socket = this.#socket;
+    if (socket === undefined || socket.destroyed)
+      throw new TaskClientError("connection", "The session has ended");
+    if (!socket.write(`${JSON.stringify(message)}\n`))
+      await Promise.race([once(socket, "drain"), once(socket, "close")]);
+  }
+
+  async close(): Promise<void> {
+    const socket = this.#socket;
+    if (socket === undefined || socket.destroyed) return;
+    socket.end();
+    await once(socket, "close");
+  }
+
+  #deliver(line: string): void {
+    if (line.startsWith('{"ended":')) {
+      this.log = (JSON.parse(line) as { readonly ended: string }).ended;
+      return;
+    }
+    deliverMessages(
+      line,
+      (message) => this.onmessage?.(message),
+      (error) => this.onerror?.(error),
+    );
+  }
+}

@@ -1,0 +1,182 @@
+import { existsSync } from "node:fs";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it, onTestFinished, vi } from "vitest";
+import type { OpenSession } from "../../src/cli/session/open-sessions.ts";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { serveSessions } from "../sdk-v1/http.ts";
+import { folder, root, type Run } from "./run-cli.ts";
+import { runMain } from "./run-main.ts";
+
+/** A server with a memory, as browsers and debuggers have: it counts its calls, and says who it is. */
+const counter = `
+let count = 0;
+const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (method === "server/discover" && process.argv[1] === "exits") process.exit(3);
+  if (method === "initialize")
+    answer(id, { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "c", version: "1" } });
+  else if (method === "tools/list") answer(id, { tools: [{ name: "count", inputSchema: { type: "object" } }] });
+  else if (method === "tools/call" && process.argv[1] === "asks" && count === 0) {
+    count = 1;
+    console.log(JSON.stringify({ jsonrpc: "2.0", id: "q", method: "ping" }));
+    answer(id, { content: [{ type: "text", text: "asked" }] });
+  } else if (method === "tools/call") answer(id, { content: [{ type: "text", text: process.pid + " " + ++count }] });
+  else if (id !== undefined && method !== undefined)
+    console.log(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: "no " + method } }));
+});
+`;
+
+async function user(more: Readonly<Record<string, string>> = {}) {
+  const state = await folder();
+  const env = { HOLDFAST_STATE: state, ...more };
+  const run = async (...args: string[]): Promise<Run> => runMain(args, { env });
+  onTestFinished(async () => {
+    for (const file of await readdir(join(state, "open")).catch(() => []))
+      await run("close", `@${file.replace(".json", "")}`);
+  });
+  const session = async (name: string): Promise<OpenSession> =>
+    JSON.parse(await readFile(join(state, "open", `${name}.json`), "utf8")) as OpenSession;
+  return { run, session, state };
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+it("keeps a server's process between commands, until it is closed", { timeout: 60_000 }, async () => {
+  const { run, session } = await user();
+  const command = ["--", process.execPath, "-e", counter];
+  const opened = await run("open", "@page", "--json", ...command);
+  expect(opened).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(opened.stdout)).toMatchObject({ name: "@page", protocolVersion: "2025-11-25" });
+  const first = await run("call", "@page", "count");
+  expect(first).toMatchObject({ code: 0, stderr: "" });
+  const second = await run("@page", "call", "count");
+  const [pid] = first.stdout.split(" ").map(Number);
+  expect([first.stdout, second.stdout]).toEqual([`${pid} 1\n`, `${pid} 2\n`]);
+  // Both at the same time get answers of their own.
+  const both = await Promise.all([run("@page", "call", "count"), run("@page", "call", "count")]);
+  expect(both.map(({ stdout }) => stdout).toSorted()).toEqual([`${pid} 3\n`, `${pid} 4\n`]);
+  expect(await run("open", "@page", ...command)).toMatchObject({ code: 2 });
+  const { address } = await session("page");
+  expect((await stat(address?.socket ?? "")).mode & 0o777).toBe(0o600);
+  expect((await stat(join(address?.socket ?? "", ".."))).mode & 0o777).toBe(0o700);
+  expect((await run("servers")).stdout).toMatch(/^@page\t/m);
+  expect(await run("@page", "close")).toMatchObject({ code: 0 });
+  expect(isAlive(pid ?? 0)).toBe(false);
+  expect(existsSync(join(address?.socket ?? "", ".."))).toBe(false);
+  expect(await run("@page", "call", "count")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("There is no open session @page; open are: none") as string,
+  });
+});
+
+it(
+  "answers from another command the task of a call that waits, at a server with its tasks in memory",
+  { timeout: 60_000 },
+  async () => {
+    const { run } = await user({ HOLDFAST_STORE: "memory:" });
+    const server = [process.execPath, `${root}examples/everything/main.ts`, "--stdio"];
+    expect(await run("open", "@tasks", "--pass-env", "HOLDFAST_STORE", "--", ...server)).toMatchObject({
+      code: 0,
+    });
+    const waiting = run("@tasks", "call", "confirm_delete", "filename=a.txt");
+    const asked = async (): Promise<string | undefined> => {
+      const { tasks } = JSON.parse((await run("ls", "--refresh", "--json")).stdout) as {
+        tasks: { id: string; status: string }[];
+      };
+      return tasks.find(({ status }) => status === "input_required")?.id;
+    };
+    const id = (await vi.waitUntil(asked, { timeout: 30_000, interval: 200 })) ?? "";
+    expect(await run("answer", id, "confirm=true")).toMatchObject({ code: 0 });
+    expect(await waiting).toMatchObject({ code: 0, stdout: "Would delete a.txt.\n" });
+  },
+);
+
+it(
+  "keeps the session of a server over HTTP between commands, until it is closed",
+  { timeout: 60_000 },
+  async () => {
+    const { run } = await user();
+    const sessions: string[] = [];
+    const http = await serveSessions(
+      () => {
+        let count = 0;
+        const mcp = new McpServer({ name: "counts", version: "1.0.0" });
+        mcp.registerTool("count", {}, () => ({ content: [{ type: "text", text: String(++count) }] }));
+        return mcp;
+      },
+      (id) => sessions.push(id),
+    );
+    onTestFinished(async () => http.close());
+    expect(await run("open", http.url.href, "@web")).toMatchObject({ code: 0 });
+    const counts = [await run("@web", "call", "count"), await run("call", "@web", "count")];
+    expect(counts.map(({ stdout }) => stdout)).toEqual(["1\n", "2\n"]);
+    expect(sessions).toHaveLength(1);
+    expect(await run("close", "@web")).toMatchObject({ code: 0 });
+    expect((await run("call", http.url.href, "count")).stdout).toBe("1\n");
+  },
+);
+
+it("runs the lines of a pipe in a session", { timeout: 60_000 }, async () => {
+  const { run, state } = await user();
+  await run("open", "@lines", "--", process.execPath, "-e", counter);
+  const input = "call count\n\ntools\nexit\ncall count\n";
+  const env = { HOLDFAST_STATE: state };
+  const piped = await runMain(["@lines"], { env, input });
+  expect(piped.stdout).toMatch(/^\d+ 1\ncount\n$/);
+  expect((await run("@lines", "call", "count")).stdout).toMatch(/ 2\n$/);
+});
+
+it(
+  "tries the earlier protocol with a server that ends on the question for the latest",
+  { timeout: 60_000 },
+  async () => {
+    const { run } = await user();
+    expect(await run("open", "@old", "--", process.execPath, "-e", counter, "exits")).toMatchObject({
+      code: 0,
+    });
+    expect((await run("@old", "call", "count")).stdout).toMatch(/^\d+ 1\n$/);
+  },
+);
+
+it("ends after its idle time, and with the server, and says so", { timeout: 60_000 }, async () => {
+  const { run, state } = await user();
+  const command = ["--", process.execPath, "-e", counter];
+  await run("open", "@short", "--idle", "0.2", ...command);
+  await vi.waitUntil(() => !existsSync(join(state, "open", "short.json")), { timeout: 30_000 });
+  expect(await run("@short", "call", "count")).toMatchObject({ code: 2 });
+  await run("open", "@killed", ...command);
+  const { stdout } = await run("@killed", "call", "count");
+  process.kill(Number(stdout.split(" ")[0]), "SIGKILL");
+  await vi.waitUntil(() => !existsSync(join(state, "open", "killed.json")), { timeout: 30_000 });
+});
+
+it("starts nothing for a folder's server that is not trusted, or under a name that is no session's", async () => {
+  const { run } = await user();
+  const cwd = await folder();
+  await writeFile(
+    join(cwd, ".mcp.json"),
+    JSON.stringify({ mcpServers: { evil: { command: "node", args: ["x.js"] } } }),
+  );
+  const untrusted = await runMain(["open", "evil", "@page"], {
+    cwd,
+    env: { HOLDFAST_STATE: await folder() },
+  });
+  expect(untrusted).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("is not one that you trust") as string,
+  });
+  expect(await run("open", "page", "--", "node", "x.js")).toMatchObject({ code: 2 });
+  expect(await run("open", "@../x", "--", "node", "x.js")).toMatchObject({ code: 2 });
+  expect(await run("close", "@none")).toMatchObject({ code: 2 });
+  const missing = await run("open", "@none", "--", join(await folder(), "missing"));
+  expect(missing).toMatchObject({ code: 6 });
+  expect(missing.stderr).toContain("ENOENT");
+});
