@@ -5,7 +5,6 @@ export type { Admin, AdminActs, AdminReads } from "./admin/operations.ts";
 export type {
   AdminAction,
   Counts,
-  FailureGroup,
   OpenQuestion,
   RetryOptions,
   ShownLine,
@@ -20,6 +19,7 @@ export type {
   TaskSummary,
   ToolCounts,
 } from "./admin/admin.ts";
+export type { FailureGroup, Incident, IncidentMark, MarkOptions } from "./admin/incident-shapes.ts";
 export type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./admin/timeline-shapes.ts";
 export type { Resent, ResendOptions, WebhookBacklog } from "./admin/webhook-shapes.ts";
 export type { BulkAction, BulkOptions, BulkResult } from "./admin/bulk-job.ts";

@@ -3,6 +3,8 @@ import type { ActionBy } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { isSealed } from "../task/stored-text.ts";
 import { TaskActs, type ActServices, type Recording } from "./act-on-task.ts";
+import { adminOf } from "./admin-store-of.ts";
+import type { IncidentMark, MarkOptions } from "./incident-shapes.ts";
 import type { DrainOptions, NodeSummary } from "./activity.ts";
 import type { RetryOptions, TaskSelection, TaskSummary } from "./admin.ts";
 import type { BulkAction, BulkJobShown, BulkOptions, BulkResult } from "./bulk-job.ts";
@@ -80,6 +82,24 @@ export class Acts implements AdminActs {
 
   async resume(tool: string): Promise<void> {
     await this.#tasks.write({ type: "resume_tool", tool, ...this.#by("resume") });
+  }
+
+  async mark(cause: string, { mute, unmute, note }: MarkOptions = {}): Promise<IncidentMark> {
+    if (!/^[ck][0-9a-f]{16}$/.test(cause))
+      throw invalid(`${JSON.stringify(cause)} is not a cause of failures.`);
+    if (mute === true && unmute === true) throw invalid("Give mute or unmute, not both.");
+    const { store, now } = this.#services;
+    const known = (await adminOf(store).causes.marks()).find((mark) => mark.cause === cause);
+    const mark = {
+      cause,
+      muted: mute ?? (unmute === true ? false : (known?.muted ?? false)),
+      note: note === undefined ? (known?.note ?? null) : note.trim() === "" ? null : note,
+      actor: this.#actor,
+      at: now(),
+    };
+    const by = this.#by("mark", { cause, muted: mark.muted });
+    await this.#tasks.write({ type: "mark_cause", mark, ...by });
+    return mark;
   }
 
   async drain(node: string, { withinMs = 30_000, undo = false }: DrainOptions = {}): Promise<NodeSummary> {

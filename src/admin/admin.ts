@@ -55,6 +55,8 @@ class DeclaredTaskSelection {
   /** Created at this time (epoch ms) or later, and before `createdBefore`. */
   readonly createdFrom? = optional(described(number, "Tasks created at this time (epoch ms) or later."));
   readonly createdBefore? = optional(described(number, "Tasks created before this time (epoch ms)."));
+  /** Failed tasks with this cause, of any tool. */
+  readonly cause? = optional(described(text, "Tasks that failed with this cause."));
   /** Text that the status text contains, ignoring case. */
   readonly text? = optional(described(text, "Tasks whose status text contains this, ignoring case."));
   /** Whether it was run again as another task. Left out: both in a list; in a bulk action, only tasks that were not. */
@@ -121,6 +123,8 @@ class DeclaredTaskSummary {
   readonly progress: Progress | null = member(z.nullable(z.object(progress)) as Schema<Progress | null>);
   /** What went wrong, shortened. Only for a failed task. */
   readonly error = member(textOrNull);
+  /** What its failure has in common with others; null if it did not fail. */
+  readonly cause = member(textOrNull);
   /** The process that runs it, or will run it. */
   readonly owner = member(textOrNull);
   /** The task whose handler called this one. */
@@ -304,20 +308,6 @@ class DeclaredCounts {
 export interface Counts extends DeclaredCounts {}
 
 export const counts = shown<Counts>("Counts", DeclaredCounts);
-
-class DeclaredFailureGroup {
-  readonly message = member(text);
-  readonly count = member(whole);
-  /** The newest of these tasks. */
-  readonly taskId = member(text);
-  readonly firstAt = member(time);
-  readonly lastAt = member(time);
-}
-
-/** Tasks of a tool that failed with the same message, apart from numbers in it. */
-export interface FailureGroup extends DeclaredFailureGroup {}
-
-export const failureGroup = shown<FailureGroup>("FailureGroup", DeclaredFailureGroup);
 
 class DeclaredTaskChanges {
   readonly tasks = member(z.nullable(list(text)));

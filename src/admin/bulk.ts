@@ -18,6 +18,7 @@ import { adminOf } from "./admin-store-of.ts";
 import type { BulkRunner, RunnerServices } from "./bulk-runner.ts";
 import { invalid } from "./operation.ts";
 import { selectTasks } from "./select-tasks.ts";
+import { adminStateOf } from "./summary.ts";
 
 /** The number of tasks to find, and to add to a job, at a time. */
 const page = 1_000;
@@ -157,6 +158,7 @@ export class BulkActs {
       createdAt,
     };
     await this.#forgetOld(createdAt);
+    const meant = new Set<string>();
     let from = 0;
     let after: string | null = null;
     do {
@@ -166,13 +168,25 @@ export class BulkActs {
         Math.min(page, limit - from),
         after,
       );
-      const taskIds = tasks.filter((task) => fits(action, task)).map(({ id }) => id);
+      const fitting = tasks.filter((task) => fits(action, task)).map(({ id }) => id);
+      const tops = action === "retry" && selection.cause !== undefined ? await this.#failedAbove(tasks) : [];
+      const taskIds = [...fitting, ...tops].filter((id) => !meant.has(id));
+      for (const id of taskIds) meant.add(id);
       if (taskIds.length > 0 || next === null)
         await store.write({ type: "add_bulk_tasks", now: now(), job, from, taskIds });
       from += taskIds.length;
       after = next;
     } while (after !== null && from < limit);
     return job.id;
+  }
+
+  /** The tasks at the top that failed and were not run again: what failed below with a cause is run again by them. */
+  async #failedAbove(tasks: readonly TaskRecord[]): Promise<readonly string[]> {
+    const roots = new Set(tasks.flatMap(({ parent }) => parent?.root ?? []));
+    const tops = await Promise.all([...roots].map((root) => this.#services.store.get(root)));
+    return tops.flatMap((top) =>
+      top !== undefined && adminStateOf(top) === "failed" && top.retriedAs === undefined ? top.id : [],
+    );
   }
 
   /** Jobs that were only previewed, and those that ended long ago. They are looked for from the oldest on. */

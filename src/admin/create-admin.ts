@@ -3,7 +3,7 @@ import type { TaskStore, StoreChanges } from "../store/store.ts";
 import { Acts } from "./act.ts";
 import { BulkActs } from "./bulk.ts";
 import { BulkRunner, type RunnerServices } from "./bulk-runner.ts";
-import type { TaskChanges, FailureGroup } from "./admin.ts";
+import type { TaskChanges } from "./admin.ts";
 import { countTasks, EndedCounts, mostCounted } from "./count-tasks.ts";
 import { call, methodsOf } from "./operation.ts";
 import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./operations.ts";
@@ -14,15 +14,14 @@ import { actionsOn, allActions } from "./actions.ts";
 import { mostReports, nodesIn } from "./nodes.ts";
 import { listed, showTask } from "./show-task.ts";
 import { filePartOf } from "./show-artifacts.ts";
+import { failuresOf, incidentsIn } from "./incidents.ts";
 import { Timeline } from "./timeline.ts";
-import { errorText } from "./summary.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import { minuteOf } from "../runtime/reports/process-counts.ts";
 import { readReport } from "../runtime/reports/process-report.ts";
 import type { NodeReports } from "../store/node-reports.ts";
 import { ActivitySum } from "./activity-of.ts";
 import type { Activity } from "./activity.ts";
-import type { AdminStore } from "../store/admin-store.ts";
 
 const mostMessages = 10_000;
 
@@ -61,7 +60,8 @@ function readsOf({ store, blobs, now, after }: RunnerServices, jobs: BulkActs): 
       return filePartOf({ store, blobs }, id, name, query);
     },
     counts: () => readToShow(store, (from) => countTasks(adminOf(store), ends, from)),
-    failures: async (tool, limit = 1_000) => failuresOf(store, adminOf(store), tool, limit),
+    failures: async (tool, limit = 1_000) => failuresOf(store, tool, limit),
+    incidents: async ({ tool, limit = 100 } = {}) => incidentsIn(store, now(), { tool, limit }),
     async webhooks() {
       const waiting = (await store.outbox?.counts(mostMessages)) ?? [];
       return waiting.map(({ hook, ...counts }) => ({ webhook: hook, ...counts }));
@@ -175,48 +175,4 @@ export async function activityIn(
     await nextTurn();
   }
   return sums.result();
-}
-
-/** Tasks whose outcomes are read at a time. */
-const atOnce = 50;
-
-/** The errors of the newest `limit` failed tasks of a tool, most frequent first. */
-export async function failuresOf(
-  store: TaskStore,
-  admin: AdminStore,
-  tool: string,
-  limit: number,
-): Promise<readonly FailureGroup[]> {
-  const groups = new Map<string, FailureGroup>();
-  let after: string | null = null;
-  let left = limit;
-  do {
-    const { tasks, next } = await selectTasks(
-      admin,
-      { tool, states: ["failed"] },
-      Math.min(left, atOnce),
-      after,
-    );
-    const snapshots = await Promise.all(tasks.map(({ id }) => store.snapshot(id)));
-    for (const snapshot of snapshots) {
-      if (snapshot?.outcome == null) continue;
-      const { id, finishedAt, createdAt } = snapshot.task;
-      count(groups, errorText(snapshot.outcome) ?? "", id, finishedAt ?? createdAt);
-    }
-    left -= tasks.length;
-    after = next;
-  } while (after !== null && left > 0);
-  return [...groups.values()].sort((a, b) => b.count - a.count);
-}
-
-/** Failures that differ only in numbers (ids, times, sizes) are the same. */
-function count(groups: Map<string, FailureGroup>, text: string, taskId: string, at: number): void {
-  const message = text.replaceAll(/\d+/g, "…");
-  const known = groups.get(message) ?? { message, count: 0, taskId, firstAt: at, lastAt: at };
-  groups.set(message, {
-    ...known,
-    count: known.count + 1,
-    firstAt: Math.min(known.firstAt, at),
-    lastAt: Math.max(known.lastAt, at),
-  });
 }

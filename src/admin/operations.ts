@@ -10,7 +10,6 @@ import {
 import {
   adminAction,
   counts,
-  failureGroup,
   retryOptions,
   taskChanges,
   taskDetails,
@@ -20,7 +19,6 @@ import {
   taskSummary,
   type AdminAction,
   type Counts,
-  type FailureGroup,
   type RetryOptions,
   type TaskChanges,
   type TaskDetails,
@@ -40,6 +38,7 @@ import {
   type BulkOptions,
   type BulkResult,
 } from "./bulk-job.ts";
+import { DeclaredFailureActs, DeclaredFailureReads } from "./incident-operations.ts";
 import { operation, operationsOf } from "./operation.ts";
 import { timelinePage, timelineQuery, type TimelinePage, type TimelineQuery } from "./timeline-shapes.ts";
 import {
@@ -52,7 +51,7 @@ import {
 } from "./webhook-shapes.ts";
 import { countUpTo, described, list, nonEmpty, number, text, whole } from "./shape.ts";
 
-class DeclaredReads {
+class DeclaredReads extends DeclaredFailureReads {
   /** Tasks, newest first. Rejects with `invalid_params` for an invalid query. */
   readonly list = operation<(query?: TaskQuery) => Promise<TaskPage>>({
     method: "GET",
@@ -111,19 +110,6 @@ class DeclaredReads {
     id: "countTasks",
     summary: "Count the tasks of each tool, and show which tools are paused",
     gives: counts,
-  });
-
-  /** Why tasks of a tool failed, from the newest `limit` (default 1,000) of them, most frequent first. */
-  readonly failures = operation<(tool: string, limit?: number) => Promise<readonly FailureGroup[]>>({
-    method: "GET",
-    path: "/failures/{tool}",
-    id: "listFailures",
-    summary: "Group a tool's most recent failures by reason, most frequent first",
-    takes: {
-      tool: nonEmpty,
-      limit: z.optional(countUpTo(10_000, 1_000, "How many of the most recent failures to look at.")),
-    },
-    gives: list(failureGroup),
   });
 
   /** Messages not accepted yet, for each webhook that has some. */
@@ -209,7 +195,7 @@ export interface AdminReads extends DeclaredReads {}
 
 export const reads = operationsOf<AdminReads>(DeclaredReads);
 
-class DeclaredActs {
+class DeclaredActs extends DeclaredFailureActs {
   /** Cancels a task. A running handler is notified; a parked one does not run again to clean up. Rejects with `finished`. */
   readonly cancel = operation<(id: string) => Promise<TaskSummary>>({
     method: "POST",

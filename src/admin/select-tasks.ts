@@ -58,7 +58,8 @@ function idAt(ms: number): string {
 
 /** The ranges that contain all selected tasks, each task once. */
 async function rangesOf(store: Selected, selection: TaskSelection): Promise<readonly TaskRange[]> {
-  const { waitsFor, tool, principal } = selection;
+  const { waitsFor, tool, principal, cause } = selection;
+  if (cause !== undefined) return [{ of: "cause", cause }];
   // What waits has not ended.
   const states = selection.states ?? (waitsFor && openStates);
   if (principal !== undefined)
@@ -76,7 +77,7 @@ async function rangesOf(store: Selected, selection: TaskSelection): Promise<read
 }
 
 function filterOf(selection: TaskSelection): (task: TaskRecord) => boolean {
-  const { states, waitsFor, tool, principal, owner, text, retried } = selection;
+  const { states, waitsFor, tool, principal, owner, cause, text, retried } = selection;
   const wanted = states && new Set(states);
   const reasons = waitsFor && new Set<AdminWaitReason | null>(waitsFor);
   const lower = text?.toLowerCase();
@@ -86,6 +87,7 @@ function filterOf(selection: TaskSelection): (task: TaskRecord) => boolean {
     (tool === undefined || task.tool === tool) &&
     (principal === undefined || task.principal === principal) &&
     (owner === undefined || (task.owner ?? task.attempts.at(-1)?.owner) === owner) &&
+    (cause === undefined || task.cause === cause) &&
     (retried === undefined || (task.retriedAs !== undefined) === retried) &&
     (lower === undefined || hasText(task, lower));
 }

@@ -48,6 +48,7 @@ export function summaryOf(task: TaskRecord, outcome: Outcome | null): TaskSummar
     statusMessage,
     progress,
     error: outcome === null ? null : errorText(outcome),
+    cause: task.cause ?? null,
     owner,
     parent: parent?.id ?? null,
     retriedAs: task.retriedAs ?? null,

@@ -171,7 +171,16 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   "admin counts": [{ line: "holdfast admin tasks.db counts", does: "prints a line for each tool" }],
   "admin failures": [
-    { line: "holdfast admin tasks.db failures report", does: "groups failed tasks by reason" },
+    { line: "holdfast admin tasks.db failures report", does: "groups failed tasks by cause" },
+  ],
+  "admin incidents": [
+    { line: "holdfast admin tasks.db incidents", does: "lists why tasks fail now, since when and for whom" },
+  ],
+  "admin mark": [
+    {
+      line: 'holdfast admin tasks.db mark c0123456789abcdef --mute --note "fixed in 4"',
+      does: "shows it after the others, with the note",
+    },
   ],
   "admin actions": [
     { line: "holdfast admin tasks.db actions --task 01a200", does: "lists who did what to the task" },

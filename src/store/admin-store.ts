@@ -1,5 +1,7 @@
 import type { StoredAction, GenerationName, TaskRecord } from "../task/record.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
+import type { CauseMark } from "../task/cause.ts";
+import type { FailedTask } from "./tables/task.ts";
 import type { BulkJobs } from "./bulk-jobs.ts";
 import type { NodeReports } from "./node-reports.ts";
 import type { QueueLength } from "./queue-length.ts";
@@ -15,6 +17,8 @@ export type TaskRange =
   /** Unfinished, with unanswered questions. */
   | { readonly of: "asking" }
   | { readonly of: "ended"; readonly tool: string; readonly as: EndedAs }
+  /** Failed, with this cause. */
+  | { readonly of: "cause"; readonly cause: string }
   | { readonly of: "principal"; readonly generation: GenerationName; readonly principal: string | null }
   /** Tasks of tools that a task's handler called: those that have not ended, and those that failed or were cut off. */
   | { readonly of: "children"; readonly parent: string };
@@ -39,10 +43,21 @@ export interface AdminStore {
   /** Actions, newest first, of one task if `taskId` is given: at most `limit` with numbers below `before` (null: from the newest). */
   actions(taskId: string | null, before: number | null, limit: number): Promise<readonly StoredAction[]>;
   readonly bulk: BulkJobs;
+  readonly causes: FailureCauses;
   /** Paused tools, whose tasks are not started, sorted by name. */
   paused(): Promise<readonly PausedTool[]>;
   /** Undefined if the store has no copy, or none that answers. A read of the copy rejects with `store_failed` when it stops answering. */
   replica?(): Promise<ReplicaReads | undefined>;
+}
+
+/** Why tasks failed, and what operators say of that. */
+export interface FailureCauses {
+  /** At most `limit` failed tasks with ids below `before` (null: from the newest), newest first. */
+  failed(before: string | null, limit: number): Promise<readonly FailedTask[]>;
+  /** The oldest task that failed with this cause; undefined if there is none, or it cannot be read. */
+  first(cause: string): Promise<FailedTask | undefined>;
+  /** Sorted by cause. */
+  marks(): Promise<readonly CauseMark[]>;
 }
 
 /** Tasks of a tool that stand alike. */

@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createSecretKey, randomBytes, type KeyObject } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  randomBytes,
+  type KeyObject,
+} from "node:crypto";
 import { HoldfastError } from "../task/fault.ts";
 import { DecryptionError, encryptedText, isSealed } from "../task/stored-text.ts";
 import { inClear, type Codec, type Place } from "./codec.ts";
@@ -100,6 +107,14 @@ export class Cipher implements Codec {
       if (error instanceof MissingKeyError) return text;
       throw error;
     }
+  };
+
+  readonly keyedHash = (hash: string): string => {
+    if (hash.startsWith("k")) return hash;
+    const mac = createHmac("sha256", this.#key(this.keyId)).update(
+      JSON.stringify([this.#store, "hash", hash]),
+    );
+    return `k${mac.digest("hex").slice(0, 16)}`;
   };
 
   readonly proofOf = (place: Place): string => this.seal("", place);

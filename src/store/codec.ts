@@ -14,7 +14,8 @@ export interface Place {
     | "message"
     | "session"
     | "secret"
-    | "bulk_job";
+    | "bulk_job"
+    | "cause_mark";
   readonly column: string;
   /** The id of the task or session, or the name of the secret. */
   readonly of: string;
@@ -33,6 +34,8 @@ export interface Codec {
   /** Null: they are left out. */
   readonly sealWords: (text: string, place: Place) => string | null;
   readonly openWords: (stored: string, place: Place) => string;
+  /** Of a hash ("c…"), one that only who has the first key can make ("k…"). One that is keyed already stays as it is. */
+  readonly keyedHash: (hash: string) => string;
   /** A sealed value without content, which shows that what it is bound to has not changed. Null if nothing is encrypted. */
   readonly proofOf: (place: Place) => string | null;
   /** False if it cannot be known, for lack of the key. Throws `DecryptionError` if something did change. */
@@ -47,6 +50,7 @@ export const inClear: Codec = {
   open: same,
   sealWords: same,
   openWords: same,
+  keyedHash: same,
   proofOf: () => null,
   prove: () => true,
 };

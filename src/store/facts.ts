@@ -163,6 +163,8 @@ export function factsFor(command: TaskCommand): FactsQuery {
     case "pause_tool":
     case "resume_tool":
     case "drain_owner":
+    case "mark_cause":
+    case "record_action":
     case "refuse_bulk_task":
       return {};
     case "add_bulk_tasks":

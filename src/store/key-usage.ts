@@ -80,6 +80,7 @@ class CountingCodec implements Codec {
 
   readonly seal = inClear.seal;
   readonly sealWords = inClear.sealWords;
+  readonly keyedHash = inClear.keyedHash;
   readonly proofOf = inClear.proofOf;
 
   readonly open = (stored: string, place: Place): string => {

@@ -8,9 +8,9 @@ import type { Facts } from "./facts.ts";
 import { planSecret, rekey, releaseKey } from "./plan-keys.ts";
 import { planBulk, withBulkEnd } from "./plan-bulk.ts";
 import { beginningWith, inserting, planNewTask } from "./plan-new-task.ts";
+import { extend, planSaid, withAction } from "./plan-operators.ts";
 import { planOutbox, deliveriesForDeleted, deliveryWrites } from "./plan-outbox.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
-import { extended } from "../task/expiry.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import { lossesOf } from "../task/suspicion.ts";
 import { changesOfRelatives, isKeptBelow } from "./relatives.ts";
@@ -47,11 +47,10 @@ function decided(command: TaskCommand, facts: Facts): Plan {
       return extend(command, facts);
     case "pause_tool":
     case "resume_tool":
-      return pauseOrResume(command);
-    case "drain_owner": {
-      const { owner, until } = command;
-      return { result: { ok: true }, writes: [{ do: "drain_owner", owner, until }], changes: [] };
-    }
+    case "drain_owner":
+    case "mark_cause":
+    case "record_action":
+      return planSaid(command);
     case "delete": {
       const refusal = unlessFinished(facts.task);
       if (refusal !== undefined) return refused(refusal);
@@ -204,47 +203,6 @@ function unlessFinished(task: TaskRecord | undefined): Refusal | undefined {
 
 function refused(reason: Refusal): Plan {
   return { result: { ok: false, reason }, writes: [], changes: [] };
-}
-
-/** The plan of a command, with the record of the action if an operator gave it. */
-export function withAction(plan: Plan, command: TaskCommand, { task }: Facts): Plan {
-  const { by, now } = command;
-  if (by === undefined) return plan;
-  const { actor, action, detail, taskId, job = null } = by;
-  const { id = null, tool = null } = job === null ? subjectOf(command) : {};
-  const about = { taskId: taskId ?? id, tool: tool ?? task?.tool ?? null };
-  const record = { at: now, actor, action, ...about, job, detail: detail ? JSON.stringify(detail) : null };
-  return { ...plan, writes: [...plan.writes, { do: "keep_action", action: record }] };
-}
-
-function subjectOf(command: TaskCommand): { readonly id?: string; readonly tool?: string } {
-  if (command.type === "create") return command.task;
-  return { ...("id" in command && { id: command.id }), ...("tool" in command && { tool: command.tool }) };
-}
-
-/**
- * A change like any other, so watchers of the task are notified. If the task's process is gone, the store may already have forgotten that
- * process because the task was over: without an end, the task would run forever with no process.
- */
-export function extend({ until }: TaskCommand<"extend">, { task: before, held }: Facts): Plan {
-  if (before === undefined) return refused("unknown");
-  if (before.state === "running" && held !== true) return refused("state");
-  const task = { ...extended(before, until), version: before.version + 1 };
-  const { id, version } = task;
-  return {
-    result: { ok: true, task },
-    writes: [{ do: "save", before, task, journal: [], outcome: null }],
-    changes: [{ id, version }],
-  };
-}
-
-export function pauseOrResume(command: TaskCommand<"pause_tool" | "resume_tool">): Plan {
-  const { type, tool, now } = command;
-  const write =
-    type === "pause_tool"
-      ? ({ do: type, paused: { tool, since: now, actor: command.actor } } as const)
-      : ({ do: type, tool } as const);
-  return { result: { ok: true }, writes: [write], changes: [] };
 }
 
 /** Adds the call to the journal together with the task that is made for it. */

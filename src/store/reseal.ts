@@ -297,6 +297,7 @@ class ResealingCodec implements Codec {
     }
   };
 
+  readonly keyedHash = (hash: string): string => this.#cipher.keyedHash(hash);
   readonly proofOf = (place: Place): string => this.#cipher.proofOf(place);
 
   readonly prove = (proof: string | null, place: Place): boolean => {

@@ -1,5 +1,6 @@
 import type { Action, TaskRecord, TaskRequest } from "../task/record.ts";
 import type { BulkEnd, BulkJob, BulkTask } from "../task/bulk.ts";
+import type { CauseMark } from "../task/cause.ts";
 import type { CommandResult } from "../task/command.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { Forgotten, PieceChange } from "../task/journal-changes.ts";
@@ -51,6 +52,8 @@ export type TableWrite =
   /** Unless the tool is already paused. */
   | { readonly do: "pause_tool"; readonly paused: PausedTool }
   | { readonly do: "resume_tool"; readonly tool: string }
+  /** Replaces what was said of the cause; a mark that says nothing removes it. */
+  | { readonly do: "mark_cause"; readonly mark: CauseMark }
   /** Also the number of its tasks. */
   | { readonly do: "save_bulk_job"; readonly job: BulkJob }
   | { readonly do: "add_bulk_tasks"; readonly tasks: readonly BulkTask[] }

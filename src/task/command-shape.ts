@@ -29,92 +29,43 @@ import {
   type TaskChanges,
   type TaskRequest,
 } from "./record.ts";
+import {
+  flag,
+  json,
+  listOf,
+  members,
+  name,
+  number,
+  oneOf,
+  optional,
+  orNull,
+  text,
+  textOrNull,
+  texts,
+  whole,
+  wholeOrNull,
+  yes,
+  type MembersOf,
+  type Shape,
+} from "./value-shape.ts";
+import type { CauseMark, Failure } from "./cause.ts";
 
-/** The first member that does not fit, and what it may be. */
-interface Misfit {
-  readonly path: string;
-  readonly found: unknown;
-  readonly allowed: string;
-}
-
-type Shape = (value: unknown) => Misfit | undefined;
-
-type MembersOf<T> = { readonly [M in keyof T]-?: Shape };
-
-function shape(allowed: string, fits: (value: unknown) => boolean): Shape {
-  return (found) => (fits(found) ? undefined : { path: "", found, allowed });
-}
-
-function orNull(inner: Shape): Shape {
-  return (value) => (value === null ? undefined : alsoAllowed(inner(value), "null"));
-}
-
-function optional(inner: Shape): Shape {
-  return (value) => (value === undefined ? undefined : alsoAllowed(inner(value), "left out"));
-}
-
-function alsoAllowed(misfit: Misfit | undefined, other: string): Misfit | undefined {
-  return misfit?.path === "" ? { ...misfit, allowed: `${misfit.allowed}, or ${other}` } : misfit;
-}
-
-function oneOf(values: readonly string[]): Shape {
-  const known: ReadonlySet<unknown> = new Set(values);
-  return shape(`one of ${values.map((each) => `"${each}"`).join(", ")}`, (value) => known.has(value));
-}
-
-function listOf(inner: Shape): Shape {
-  return (value) => {
-    if (!Array.isArray(value)) return { path: "", found: value, allowed: "a list" };
-    for (let index = 0; index < value.length; index++) {
-      const misfit = inner(value[index]);
-      if (misfit !== undefined) return below(`[${index}]`, misfit);
-    }
-    return undefined;
-  };
-}
-
-function members<T>(shapes: MembersOf<T>): Shape {
-  const each = Object.entries<Shape>(shapes);
-  return (value) => {
-    if (typeof value !== "object" || value === null) return { path: "", found: value, allowed: "an object" };
-    for (const [name, inner] of each) {
-      const misfit = inner((value as Readonly<Record<string, unknown>>)[name]);
-      if (misfit !== undefined) return below(`.${name}`, misfit);
-    }
-    return undefined;
-  };
-}
-
-function below(step: string, misfit: Misfit): Misfit {
-  return { ...misfit, path: `${step}${misfit.path}` };
-}
-
-const text = shape("a text", (value) => typeof value === "string");
-const flag = shape("true or false", (value) => typeof value === "boolean");
-const yes = optional(shape("true", (value) => value === true));
-const number = shape("a number", (value) => typeof value === "number" && !Number.isNaN(value));
-/** Times, durations and counts. Infinite ones become the last that can be stored. */
-const whole = shape(
-  "a whole number",
-  (value) => typeof value === "number" && (Number.isInteger(value) || Math.abs(value) === Infinity),
-);
-const name = shape("a text or a number", (value) => typeof value === "string" || Number.isFinite(value));
-const json = shape("an object of plain JSON data", (value) => {
-  try {
-    return typeof value === "object" && value !== null && JSON.stringify(value) !== undefined;
-  } catch {
-    return false;
-  }
-});
-
-const texts = listOf(text);
-const wholeOrNull = orNull(whole);
-const textOrNull = orNull(text);
 const method = oneOf(Object.keys(taskMethods));
 const handler = { method, tool: text };
 
 const outcome = members<Outcome>({ kind: oneOf(["result", "error_result", "error"]), body: text });
-const ending = { outcome, statusMessage: optional(text) };
+const ending = {
+  outcome,
+  statusMessage: optional(text),
+  failure: optional(
+    members<Failure>({
+      name: optional(text),
+      code: optional(name),
+      step: optional(text),
+      site: optional(text),
+    }),
+  ),
+};
 const expiry = members<Expiry>({ from: oneOf(["created", "terminal"]), ms: wholeOrNull });
 const rest = optional(
   members<Rest>({ reason: optional(oneOf(Object.keys(waitReasons))), runAfter: wholeOrNull, open: whole }),
@@ -314,6 +265,10 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
   pause_tool: { tool: text, actor: text },
   resume_tool: { tool: text },
   drain_owner: { owner: text, until: wholeOrNull },
+  mark_cause: {
+    mark: members<CauseMark>({ cause: text, muted: flag, note: textOrNull, actor: text, at: whole }),
+  },
+  record_action: {},
   delete: { id: text },
   keep_secret: { name: text, value: textOrNull },
   replace_secret: { name: text, before: text, value: textOrNull },

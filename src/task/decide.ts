@@ -20,7 +20,8 @@ import {
   working,
   type Waiting,
 } from "./queue.ts";
-import { endsAt, storableExpiry, deletableAt } from "./expiry.ts";
+import { finish, settled } from "./ended-record.ts";
+import { endsAt, storableExpiry } from "./expiry.ts";
 import type { JournalEntry } from "./journal.ts";
 import {
   journalChange,
@@ -211,14 +212,8 @@ function effect(task: TaskRecord, command: TaskChangeCommand, facts: JournalFact
     }
     case "settle":
     case "fail":
+    case "expire":
       return decision(settled(task, command), [], command.outcome);
-    case "expire": {
-      const finished = settled(task, command);
-      // A task that reached the limit on its run, but not its ttl, is kept as long as other finished tasks.
-      const sweepAt =
-        finished.sweepAt === null ? null : Math.max(finished.sweepAt, storable(command.visibleUntil));
-      return decision({ ...finished, sweepAt }, [], command.outcome);
-    }
     case "request_cancel": {
       if (task.cancelRequestedAt !== null) return nothing(task);
       const cancelBy = earlier(task.cancelBy, command.cancelBy);
@@ -287,28 +282,6 @@ function isBehind({ progress }: TaskRecord, { changes }: TaskCommand<"update">):
   const { progress: report, ...others } = changes;
   if (report === undefined || furthest(progress, report) === report) return false;
   return Object.values(others).every((change) => change === undefined);
-}
-
-function settled(
-  task: TaskRecord,
-  { outcome, statusMessage, now }: TaskCommand<"settle" | "fail" | "expire">,
-): TaskRecord {
-  return { ...finish(task, now), statusMessage: statusMessage ?? null, outcomeKind: outcome.kind };
-}
-
-function finish(task: TaskRecord, now: number): TaskRecord {
-  return {
-    ...task,
-    ...working,
-    token: null,
-    openInputs: 0,
-    childInputs: 0,
-    openWaits: 0,
-    cancelBy: null,
-    finishedAt: now,
-    updatedAt: now,
-    sweepAt: deletableAt(task, now),
-  };
 }
 
 function decision(

@@ -197,6 +197,8 @@ export interface TaskRecord {
   readonly notifies?: readonly string[];
   /** The first delivery of its result to its requestor; left out before. It is no change of the task. */
   readonly retrieved?: Retrieval;
+  /** For a failed task: what it has in common with others of the same cause (`causeOf`), or in an encrypted store a keyed hash of that. */
+  readonly cause?: string;
   /** The task as which an operator ran this finished one again last; left out before. */
   readonly retriedAs?: string;
   /** For an unfinished task that the code of a process could not continue, until it continues; left out otherwise. */
@@ -393,8 +395,5 @@ export interface Action {
   readonly detail: string | null;
 }
 
-/** A stored action. */
-export interface StoredAction extends Action {
-  /** Grows in the order of actions. */
-  readonly seq: number;
-}
+/** A stored action; its number grows in the order of actions. */
+export type StoredAction = Action & { readonly seq: number };

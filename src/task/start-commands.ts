@@ -1,4 +1,6 @@
-/** What operators say of which tasks processes start. These commands change no task; each process learns of them when it renews. */
+import type { CauseMark } from "./cause.ts";
+
+/** What operators say of tools, processes and causes, and what they did. These commands change no task; each process learns when it renews. */
 export interface StartCommands {
   /** From now on, tasks of the tool are not started; running ones continue. Changes nothing if it is already paused. */
   pause_tool: { readonly tool: string; readonly actor: string };
@@ -8,6 +10,10 @@ export interface StartCommands {
    * owner is gone.
    */
   drain_owner: { readonly owner: string; readonly until: number | null };
+  /** Replaces what operators say of failures of a cause. */
+  mark_cause: { readonly mark: CauseMark };
+  /** Changes nothing: the store records the action that comes with it. */
+  record_action: Readonly<Record<never, never>>;
 }
 
 /** What they answer. */

@@ -6,6 +6,7 @@
  * - The outcome decides its text before a store sees it, so that an encrypted store encrypts both.
  */
 
+import type { Failure } from "./cause.ts";
 import type { JsonRpcError, Outcome } from "./outcome.ts";
 import type { TaskRecord } from "./record.ts";
 import { cutText } from "./stored-text.ts";
@@ -14,6 +15,8 @@ import { cutText } from "./stored-text.ts";
 export interface Ending {
   readonly outcome: Outcome;
   readonly statusMessage?: string;
+  /** What is known of what a handler threw. */
+  readonly failure?: Failure;
 }
 
 /** The end with this outcome (C-117, X-098). `attempt` is what an attempt's own text begins with. */

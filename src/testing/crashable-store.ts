@@ -98,6 +98,11 @@ export class CrashableStore {
       queues: (most) => this.#alive(() => this.#admin.queues(most)),
       actions: (...page) => this.#alive(() => this.#admin.actions(...page)),
       paused: () => this.#alive(() => this.#admin.paused()),
+      causes: {
+        failed: (...page) => this.#alive(() => this.#admin.causes.failed(...page)),
+        first: (cause) => this.#alive(() => this.#admin.causes.first(cause)),
+        marks: () => this.#alive(() => this.#admin.causes.marks()),
+      },
       bulk: {
         get: (id) => this.#alive(() => this.#admin.bulk.get(id)),
         underWay: (limit) => this.#alive(() => this.#admin.bulk.underWay(limit)),

@@ -1,4 +1,5 @@
 import { adminCases, listCases } from "./admin-cases.ts";
+import { causeCases } from "./cause-cases.ts";
 import { artifactCases } from "./artifact-cases.ts";
 import { blockedCases } from "./blocked-cases.ts";
 import { bulkCases } from "./bulk-cases.ts";
@@ -88,6 +89,7 @@ const casesOfAll = [
   textCases,
   versionCases,
   adminCases,
+  causeCases,
   bulkCases,
   outboxCases,
   reportCases,

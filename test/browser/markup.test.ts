@@ -47,7 +47,7 @@ it("shows texts of tools and callers as text, whatever they would be as markup",
   await visitor.heading("markup Completed").waitFor();
 
   await page.goto(visitor.urlOf("/tools?tool=markup"));
-  await page.getByRole("heading", { name: "Failures by message" }).waitFor();
+  await page.getByRole("heading", { name: "Failures by cause" }).waitFor();
   await isText(1);
   await page.goto(visitor.urlOf("/actions"));
   await visitor.row("Answered a task").getByText("Details").click();

@@ -211,6 +211,17 @@ const members: { readonly [N in TaskCommandName]: fc.Arbitrary<Omit<TaskCommand<
   pause_tool: fc.record({ now, tool: fc.constantFrom("x", "y"), actor: fc.constant("ann") }),
   resume_tool: fc.record({ now, tool: fc.constantFrom("x", "y") }),
   drain_owner: fc.record({ now, owner: fc.constantFrom("owner-1", "gone"), until: orNothing(now) }),
+  mark_cause: fc.record({
+    now,
+    mark: fc.record({
+      cause: fc.constantFrom("c0", "c1"),
+      muted: fc.boolean(),
+      note: orNothing(text),
+      actor: fc.constant("ann"),
+      at: now,
+    }),
+  }),
+  record_action: fc.record({ now }),
   append: fc.record({
     ...held,
     lines: fc.array(line, { maxLength: 3 }),

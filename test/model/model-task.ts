@@ -1,4 +1,5 @@
 import type { BulkCommands } from "../../src/task/bulk.ts";
+import { causeOf } from "../../src/task/cause.ts";
 import type { StartCommands } from "../../src/task/start-commands.ts";
 import type { Refusal, TaskCommand } from "../../src/task/command.ts";
 import type { DeliveryCommands } from "../../src/task/delivery.ts";
@@ -178,7 +179,13 @@ function ownEffect(old: ModelTask, command: ChangeCommand, by: string): Effect |
     case "expire": {
       const { outcome, statusMessage } = command;
       const visible = command.type === "expire" ? { visibleUntil: command.visibleUntil } : {};
-      const ended = { ...finish("settled", statusMessage ?? null), outcomeKind: outcome.kind };
+      const ended = {
+        ...finish("settled", statusMessage ?? null),
+        outcomeKind: outcome.kind,
+        ...(outcome.kind !== "result" && {
+          cause: causeOf(task.tool, statusMessage ?? null, command.failure),
+        }),
+      };
       return { task: ended, outcome, ...visible };
     }
     case "cancel": {

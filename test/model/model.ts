@@ -82,6 +82,8 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
       return unchanged({ ...model, paused }, { ok: true });
     }
     case "drain_owner":
+    case "mark_cause":
+    case "record_action":
       return unchanged(model, { ok: true });
     case "claim_deliveries":
       return unchanged(model, { ok: true, deliveries: [] });

@@ -424,6 +424,8 @@ describe("ends", () => {
   const over = (how: Pick<TaskAttempt, "end" | "error">): readonly TaskAttempt[] =>
     held.attempts.map((attempt) => ({ ...attempt, endedAt: now, ...how }));
 
+  const cause: unknown = expect.stringMatching(/^c[0-9a-f]{16}$/);
+
   test("settle keeps the outcome, and no status text but its own", () => {
     const { task, journal, outcome: kept } = accepted(held, samples.settle);
     const attempts = over({ end: "settled" });
@@ -438,7 +440,7 @@ describe("ends", () => {
   test("fail ends a queued task with its error and its text", () => {
     const before = queuedRecord({ openInputs: 1 });
     const { task, outcome: kept } = accepted(before, samples.fail);
-    const failed = { state: "settled", statusMessage: "failed", outcomeKind: "error" };
+    const failed = { state: "settled", statusMessage: "failed", outcomeKind: "error", cause };
     expect(task).toEqual({ ...before, ...end, ...failed });
     expect(kept).toEqual(failure);
   });
@@ -538,7 +540,8 @@ describe("ends", () => {
     const expiry = { from: "created", ms: now - noon } as const;
     const before = runningRecord({ expiry, sweepAt: now });
     const { task, outcome: kept } = accepted(before, samples.expire);
-    const expired = { state: "settled", statusMessage: "expired", outcomeKind: "error", sweepAt: now + 9 };
+    const failed = { statusMessage: "expired", outcomeKind: "error", cause };
+    const expired = { state: "settled", ...failed, sweepAt: now + 9 };
     const attempts = over({ end: "expired", error: "expired" });
     expect(task).toEqual({ ...before, ...end, ...expired, attempts });
     expect(kept).toEqual(failure);

@@ -1,5 +1,4 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
-import { cutStack } from "../../task/attempts.ts";
 import { type TaskChanges, generations, type Origin, type TaskRecord } from "../../task/record.ts";
 import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable, isFault } from "../../task/fault.ts";
@@ -18,7 +17,8 @@ import type { Services } from "../services.ts";
 import { attemptOutcome } from "../telemetry/run-trace.ts";
 import type { Timers } from "../timers.ts";
 import type { HandlerEnd } from "../tool/tool-outcome.ts";
-import { thrownStack, describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
+import { describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
+import { failureOf, stackOf } from "../tool/thrown-failure.ts";
 import { longWithoutEntryMs } from "../tool/crash-rule.ts";
 import { type Tool, ruleAllows } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
@@ -322,7 +322,11 @@ export class HeldRun {
         await this.task.persist(cancel);
         trace?.end({ end: "cancelled" });
       } else {
-        const result = await this.task.write("settle", { ...this.#endingAfter(end), ...stackOf(end) });
+        const result = await this.task.write("settle", {
+          ...this.#endingAfter(end),
+          ...stackOf(end),
+          ...(end.threw && { failure: failureOf(end.error, this.run.threwIn(end.error)) }),
+        });
         trace?.end(attemptOutcome(end));
         const lost = this.#neverReached(end);
         if (result.ok && lost.length > 0)
@@ -345,12 +349,6 @@ export class HeldRun {
 
 function isFenced(error: unknown): boolean {
   return error instanceof HoldfastError && error.code === "fenced";
-}
-
-/** Operators see where a handler threw. */
-function stackOf(end: HandlerEnd): { stack?: string } {
-  const stack = end.threw ? thrownStack(end.error) : undefined;
-  return stack === undefined ? {} : { stack: cutStack(stack) };
 }
 
 /** Without the time of a cancel that its caller may take back. */

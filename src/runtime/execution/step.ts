@@ -41,7 +41,7 @@ export async function runStep<T>(
   if (entry !== undefined && entry.doneAt !== null) {
     return run.replayed(entry, (end) => {
       run.lines.stepEnded(claimed, end.error !== null);
-      return decodeEnd<T>(end);
+      return decodeEnd<T>(run, claimed, end);
     });
   }
   const { pauses } = effects;
@@ -70,7 +70,7 @@ export async function runStep<T>(
       continue;
     }
     await run.checkpoint();
-    if ("thrown" in end) throw end.thrown;
+    if ("thrown" in end) throw run.threw(claimed, end.thrown);
     return decodeValue(end.value) as T;
   }
 }
@@ -100,8 +100,8 @@ async function underLimit(
 }
 
 /** How a step ended in an earlier attempt. */
-function decodeEnd<T>({ value, error }: JournalEnd): T {
-  if (error !== null) throw decodeError(error);
+function decodeEnd<T>(run: Run, key: string, { value, error }: JournalEnd): T {
+  if (error !== null) throw run.threw(key, decodeError(error));
   return decodeValue(value) as T;
 }
 

@@ -41,6 +41,7 @@ export class Run {
   #task: HeldTask | undefined;
   #artifacts = 0;
   #refusal: RunRefusal | undefined;
+  readonly #threw = new WeakMap<object, string>();
 
   constructor(setup: RunSetup) {
     this.taskId = setup.taskId;
@@ -115,6 +116,17 @@ export class Run {
     if (!this.life.change("block")) return;
     this.#refusal = refusal;
     if (!this.#slot.working) void this.#releaseResumable(); // otherwise the end of the step does it
+  }
+
+  /** Remembers that the step under this key rejected with `error`, which it returns. */
+  threw<T>(key: string, error: T): T {
+    if (typeof error === "object" && error !== null) this.#threw.set(error, key);
+    return error;
+  }
+
+  /** The step that rejected with this, in this attempt or an earlier one. */
+  threwIn(error: unknown): string | undefined {
+    return typeof error === "object" && error !== null ? this.#threw.get(error) : undefined;
   }
 
   /** Settles as `decode` does with an entry's end, in the order in which the entries first ended. */

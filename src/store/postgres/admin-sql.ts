@@ -1,6 +1,16 @@
 import { insertRows } from "../tables/postgres-statements.ts";
-import { actionTable, pausedToolTable } from "../tables/tables.ts";
-import { finished, isAsking, isReady, isWaiting, recordList, taskTable, unfinished } from "../tables/task.ts";
+import { actionTable, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
+import {
+  failedTask,
+  finished,
+  isAsking,
+  isFailed,
+  isReady,
+  isWaiting,
+  recordList,
+  taskTable,
+  unfinished,
+} from "../tables/task.ts";
 import type { Names } from "./names.ts";
 import { withQueuedHandlers } from "./queue-handlers.ts";
 
@@ -11,7 +21,7 @@ export const alikeTasks = taskTable.pick("tool", "state", "lane", "waiting", "wa
 
 /** The reads and writes of operators. Conditions repeat those of the partial indexes. */
 export function adminStatements(names: Names) {
-  const { task, child, journal, action, pausedTool } = names;
+  const { task, child, journal, action, pausedTool, causeMark } = names;
   /** Tasks of a range below an id, newest first. Search parameters come first. */
   const tasks = (of: string, searched = 0): string => `SELECT ${recordColumns} FROM ${task}
     WHERE ${of} AND id < $${searched + 1} ORDER BY id DESC LIMIT $${searched + 2}`;
@@ -22,6 +32,7 @@ export function adminStatements(names: Names) {
   /** The last part distinguishes no name from an empty one. */
   const principal =
     "generation = $1 AND coalesce(principal, '') = coalesce($2::text, '') AND (principal IS NULL) = ($2::text IS NULL)";
+  const ofCause = `${isFailed} AND cause = $1`;
   const stored = actionTable.list();
   const pages = `(pg_relation_size('${task}'::regclass) / current_setting('block_size')::int)`;
   return {
@@ -30,6 +41,7 @@ export function adminStatements(names: Names) {
     asking: tasks(isAsking),
     ended: tasks(ended, 2),
     principal: tasks(principal, 2),
+    cause: tasks(ofCause, 1),
     children: `SELECT ${recordColumns} FROM ${child} JOIN ${task} ON task.id = child.id
       WHERE child.parent = $1 AND child.id < $2 ORDER BY child.id DESC LIMIT $3`,
     countAll: counted("true ORDER BY id"),
@@ -37,6 +49,7 @@ export function adminStatements(names: Names) {
     countAsking: counted(isAsking),
     countEnded: counted(ended, 2),
     countPrincipal: counted(principal, 2),
+    countCause: counted(ofCause, 1),
     countChildren: `SELECT count(*)::int FROM (SELECT 1 FROM ${child} WHERE parent = $1 LIMIT $2) AS counted`,
     /** Step by step: each step seeks the next name. */
     endedTools: `WITH RECURSIVE named AS (
@@ -61,6 +74,11 @@ export function adminStatements(names: Names) {
         CASE WHEN blocked IS NULL THEN 0 ELSE 1 END, round(count(*) * greatest(1, ${pages} / $1::float8))::bigint
       FROM ${task} TABLESAMPLE SYSTEM (least(100, 100 * $1::float8 / greatest(1, ${pages}))) REPEATABLE (0)
       GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`,
+    failed: `SELECT ${failedTask.list()} FROM ${task} WHERE ${isFailed} AND id < $1 ORDER BY id DESC LIMIT $2`,
+    firstOfCause: `SELECT ${failedTask.list()} FROM ${task} WHERE ${ofCause} ORDER BY id LIMIT 1`,
+    causeMarks: `SELECT ${causeMarkTable.list()} FROM ${causeMark} ORDER BY cause`,
+    insertCauseMark: insertRows(causeMarkTable, causeMark),
+    deleteCauseMark: `DELETE FROM ${causeMark} WHERE cause = $1`,
     failedKeys: `SELECT key FROM ${journal} WHERE task_id = $1 AND error IS NOT NULL LIMIT $2`,
     actions: `SELECT ${stored} FROM ${action} WHERE seq < $1 ORDER BY seq DESC LIMIT $2`,
     actionsOf: `SELECT ${stored} FROM ${action} WHERE task_id = $1 AND task_id IS NOT NULL AND seq < $2

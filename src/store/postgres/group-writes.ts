@@ -219,7 +219,7 @@ export class GroupWrites {
       if (this.#taken.length > 0) send(each, this.#taken);
     this.#sendLines(sendRows, sendRowsApart, sql, codec);
     this.pieces.sendEnds(send, sql);
-    this.admin.send(send, sql);
+    this.admin.send(send, sql, codec);
     this.outbox.send(sink, sql);
     this.secrets.send(send, sql);
     this.bulk.send(send, codec, bulk);

@@ -27,6 +27,7 @@ export type Names = Readonly<Record<(typeof tables)[number], string>> & {
   readonly bulkTask: string;
   readonly limitLine: string;
   readonly limitPlace: string;
+  readonly causeMark: string;
   readonly pausedTool: string;
   readonly sessionNews: string;
   /** The schema itself, and as it is written in statements. */
@@ -56,6 +57,7 @@ export function namesIn(schema: string): Names {
     bulkTask: `${quoted}.bulk_task`,
     limitLine: `${quoted}.limit_line`,
     limitPlace: `${quoted}.limit_place`,
+    causeMark: `${quoted}.cause_mark`,
     pausedTool: `${quoted}.paused_tool`,
     sessionNews: `${quoted}.session_news`,
     schema,

@@ -1,7 +1,15 @@
 import type { StoredAction, TaskRecord } from "../../task/record.ts";
 import { inClear } from "../codec.ts";
-import { actionTable, pausedToolTable } from "../tables/tables.ts";
-import type { AdminStore, AlikeTasks, PausedTool, ReplicaReads, TaskRange } from "../admin-store.ts";
+import { actionTable, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
+import { failedIn } from "../tables/task.ts";
+import type {
+  AdminStore,
+  AlikeTasks,
+  FailureCauses,
+  PausedTool,
+  ReplicaReads,
+  TaskRange,
+} from "../admin-store.ts";
 import { summedByTool, type QueueLength } from "../queue-length.ts";
 import { columnsOf, integer, integerOrNull, oneOf, text, textOrStored, type Row } from "../row.ts";
 import { storedOrNull, toStored } from "../stored-text.ts";
@@ -63,9 +71,25 @@ interface AdminParts {
   readonly replica?: Pick<Replica, "read" | "codecs" | "behindMs"> | undefined;
 }
 
+function causesIn(sql: AdminStatements, open: () => AdminParts): FailureCauses {
+  return {
+    async failed(before, limit) {
+      const end = before === null ? behindAllTexts : toStored(before);
+      return failedIn(await open().database.read(sql.failed, [end, limit]));
+    },
+    first: async (cause) => failedIn(await open().database.read(sql.firstOfCause, [toStored(cause)]))[0],
+    async marks() {
+      const { database } = open();
+      const rows = await database.read(sql.causeMarks);
+      return rows.map((row) => causeMarkTable.read(String(row[0]), row, database.codecs.reading));
+    },
+  };
+}
+
 /** The reads of operators. */
 export class PostgresAdmin implements AdminStore {
   readonly bulk: PostgresBulk;
+  readonly causes: FailureCauses;
   readonly #names: Names;
   readonly #sql: AdminStatements;
   readonly #open: () => AdminParts;
@@ -75,6 +99,7 @@ export class PostgresAdmin implements AdminStore {
     this.#names = names;
     this.#sql = adminStatements(names);
     this.#open = open;
+    this.causes = causesIn(this.#sql, open);
   }
 
   async replica(): Promise<ReplicaReads | undefined> {
@@ -160,6 +185,8 @@ export class PostgresAdmin implements AdminStore {
         return { tasks: sql.asking, count: sql.countAsking, values: [] };
       case "ended":
         return { tasks: sql.ended, count: sql.countEnded, values: [toStored(range.tool), range.as] };
+      case "cause":
+        return { tasks: sql.cause, count: sql.countCause, values: [toStored(range.cause)] };
       case "principal": {
         const values = [range.generation, storedOrNull(range.principal)];
         return { tasks: sql.principal, count: sql.countPrincipal, values };

@@ -1,6 +1,15 @@
 import { insertInto } from "../tables/sqlite-statements.ts";
-import { actionTable, pausedToolTable } from "../tables/tables.ts";
-import { finished, isAsking, isReady, isWaiting, recordList, unfinished } from "../tables/task.ts";
+import { actionTable, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
+import {
+  failedTask,
+  finished,
+  isAsking,
+  isFailed,
+  isReady,
+  isWaiting,
+  recordList,
+  unfinished,
+} from "../tables/task.ts";
 
 // As in sql.ts, conditions repeat those of the partial indexes.
 
@@ -21,11 +30,14 @@ const ended = [
 ] as const;
 const principal = ["INDEXED BY task_owner", "generation = ? AND principal IS ?"] as const;
 
+const cause = ["INDEXED BY task_cause", `${isFailed} AND cause = ?`] as const;
+
 export const selectAll = tasks(...all);
 export const selectOpen = tasks(...open);
 export const selectAsking = tasks(...asking);
 export const selectEnded = tasks(...ended);
 export const selectOfPrincipal = tasks(...principal);
+export const selectOfCause = tasks(...cause);
 
 export const selectChildrenOf = `
   SELECT ${allOfTask} FROM child INDEXED BY child_parent JOIN task ON task.id = child.id
@@ -36,6 +48,7 @@ export const countOpen = counted(...open);
 export const countAsking = counted(...asking);
 export const countEnded = counted(...ended);
 export const countOfPrincipal = counted(...principal);
+export const countOfCause = counted(...cause);
 export const countChildren = `
   SELECT count(*) AS count FROM (SELECT 1 FROM child INDEXED BY child_parent WHERE parent = ? LIMIT ? + 0)`;
 
@@ -51,6 +64,11 @@ export const countParked = `
   SELECT count(*) AS count, NULL AS since FROM (
     SELECT 1 FROM task INDEXED BY task_parked WHERE ${isWaiting} AND method = ? AND tool = ? LIMIT ? + 0)`;
 
+export const selectFailed = `
+  SELECT ${failedTask.list()} FROM task INDEXED BY task_failed WHERE ${isFailed} AND id < ? ORDER BY id DESC LIMIT ? + 0`;
+export const selectFirstOfCause = `
+  SELECT ${failedTask.list()} FROM task INDEXED BY task_cause WHERE ${isFailed} AND cause = ? ORDER BY id LIMIT 1`;
+
 export const selectFailedKeys = "SELECT key FROM journal WHERE task_id = ? AND error IS NOT NULL LIMIT ? + 0";
 
 export const selectActions = `
@@ -65,4 +83,7 @@ export const deleteOldActions = `
 
 export const selectPaused = `SELECT ${pausedToolTable.list()} FROM paused_tool ORDER BY tool`;
 export const insertPaused = `${insertInto(pausedToolTable)} ON CONFLICT (tool) DO NOTHING`;
+export const selectCauseMarks = `SELECT ${causeMarkTable.list()} FROM cause_mark ORDER BY cause`;
+export const replaceCauseMark = insertInto(causeMarkTable).replace("INSERT", "INSERT OR REPLACE");
+export const deleteCauseMark = "DELETE FROM cause_mark WHERE cause = ?";
 export const deletePaused = "DELETE FROM paused_tool WHERE tool = ?";

@@ -1,7 +1,9 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { StoredAction, TaskRecord } from "../../task/record.ts";
 import { inClear } from "../codec.ts";
-import { actionTable, actionsKeptMs, pausedToolTable } from "../tables/tables.ts";
+import { saysNothing, type CauseMark } from "../../task/cause.ts";
+import { failedIn, type FailedTask } from "../tables/task.ts";
+import { actionTable, actionsKeptMs, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
 import type { EndedAs, PausedTool, TaskRange } from "../admin-store.ts";
 import { columnsOf, integer, text, textOrStored } from "../row.ts";
 import { toStored } from "../stored-text.ts";
@@ -70,6 +72,22 @@ export class SqliteAdmin {
     return this.#sql.all(sql.selectPaused).map((row) => pausedToolTable.read("", row, inClear));
   }
 
+  failed(before: string | null, limit: number): readonly FailedTask[] {
+    return failedIn(
+      this.#sql.all(sql.selectFailed, before === null ? behindAllTexts : toStored(before), limit),
+    );
+  }
+
+  firstOf(cause: string): FailedTask | undefined {
+    return failedIn(this.#sql.all(sql.selectFirstOfCause, toStored(cause)))[0];
+  }
+
+  marks(): CauseMark[] {
+    return this.#sql
+      .all(sql.selectCauseMarks)
+      .map((row) => causeMarkTable.read(String(row[0]), row, this.#sql.codec));
+  }
+
   #range(range: TaskRange): {
     readonly statements: RangeStatements;
     readonly values: readonly SQLInputValue[];
@@ -87,6 +105,8 @@ export class SqliteAdmin {
         return of(sql.selectAsking, sql.countAsking);
       case "ended":
         return of(sql.selectEnded, sql.countEnded, toStored(range.tool), ...columnsOfEnd(range.as));
+      case "cause":
+        return of(sql.selectOfCause, sql.countOfCause, toStored(range.cause));
       case "principal": {
         const principal = range.principal === null ? null : toStored(range.principal);
         return of(sql.selectOfPrincipal, sql.countOfPrincipal, range.generation, principal);
@@ -102,7 +122,7 @@ function columnsOfEnd(as: EndedAs): readonly [string, string | null] {
   return as === "cancelled" ? [as, null] : ["settled", as];
 }
 
-type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" }>;
+type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" | "mark_cause" }>;
 
 /** The writes of operators, on the write connection. */
 export class SqliteAdminWrites {
@@ -123,6 +143,12 @@ export class SqliteAdminWrites {
         return;
       case "resume_tool":
         this.#sql.run(sql.deletePaused, toStored(write.tool));
+        return;
+      case "mark_cause": {
+        const { mark } = write;
+        if (saysNothing(mark)) this.#sql.run(sql.deleteCauseMark, toStored(mark.cause));
+        else this.#sql.run(sql.replaceCauseMark, ...causeMarkTable.values(mark.cause, mark, this.#sql.codec));
+      }
     }
   }
 }

@@ -178,6 +178,11 @@ export class StoreOnSqlite implements TaskStore {
     actions: (taskId, before, limit) => this.#read(({ admin }) => admin.actions(taskId, before, limit)),
     failedKeys: (taskId, limit) => this.#readTask(taskId, ({ admin }) => admin.failedKeys(taskId, limit)),
     paused: () => this.#read(({ admin }) => admin.paused()),
+    causes: {
+      failed: (before, limit) => this.#read(({ admin }) => admin.failed(before, limit)),
+      first: (cause) => this.#read(({ admin }) => admin.firstOf(cause)),
+      marks: () => this.#read(({ admin }) => admin.marks()),
+    },
     bulk: bulkOf((read) => this.#read(({ bulk }) => read(bulk))),
   };
 

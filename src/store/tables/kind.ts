@@ -36,6 +36,8 @@ export type Convert = (text: string, key?: string | number | null, column?: stri
 export interface Sealing<T, R = unknown> {
   /** Words of a task's record: without their key they stay as they are. */
   readonly areWords?: boolean;
+  /** It is a hash that statements search by: it is keyed, and stays so. */
+  readonly isHash?: boolean;
   readonly seal: (value: T, convert: Convert, record: R) => T;
   readonly open: (value: T, convert: Convert, record: R) => T;
 }
@@ -149,6 +151,12 @@ export function sealed<T extends string | null, R = unknown>(
     when?.(record) === false ? value : (convert(value as string, key?.(record)) as T);
   return { ...kind, sealing: { seal: convertText, open: convertText } };
 }
+
+/** A hash of a text, which an encrypted store keys, so that nobody finds out by trial what it is of. */
+export const aKeyedHash: Kind<string> = {
+  ...aText,
+  sealing: { isHash: true, seal: (hash, convert) => convert(hash) ?? hash, open: (hash) => hash },
+};
 
 /** A value of words of a record, each of which `convertAll` converts. */
 export function withWords<T, R>(

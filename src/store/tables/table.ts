@@ -95,7 +95,7 @@ export class Columns<R extends object> {
 
   /** The names of the columns with texts that an encrypted store encrypts. */
   get sealedNames(): readonly string[] {
-    return this.#sealed.map(({ name }) => name);
+    return this.#sealed.filter(({ kind }) => kind.sealing?.isHash !== true).map(({ name }) => name);
   }
 
   /** The record of a row that begins with these columns, of the task or session `of`. Throws if it is damaged. */
@@ -129,10 +129,11 @@ export class Columns<R extends object> {
 
   sealed(of: string, record: R, codec: Codec): R {
     if (codec === inClear) return record;
-    return this.converted(record, (name, { areWords, seal }, value) =>
+    return this.converted(record, (name, { areWords, isHash, seal }, value) =>
       seal(
         value,
         (text, key, column = name) => {
+          if (isHash === true) return codec.keyedHash(text);
           const place = this.#place(of, column, key);
           return areWords === true ? codec.sealWords(text, place) : codec.seal(text, place);
         },

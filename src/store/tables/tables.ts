@@ -2,6 +2,7 @@
 
 import type { Delivery, DeliveryEvent, StoredDelivery } from "../../task/delivery.ts";
 import { bulkActions, bulkEnds, type BulkJob, type BulkTask } from "../../task/bulk.ts";
+import type { CauseMark } from "../../task/cause.ts";
 import { generations, type Action, type StoredAction } from "../../task/record.ts";
 import type { PausedTool } from "../admin-store.ts";
 import type { NodeReport } from "../node-reports.ts";
@@ -9,7 +10,19 @@ import type { WaitingDeliveries } from "../outbox.ts";
 import { integer, textOrStored, type Row } from "../row.ts";
 import type { StoredSession } from "../session-store.ts";
 import { inClear } from "../codec.ts";
-import { aName, anInteger, aSerial, aText, aTime, json, once, orNull, sealed, withWords } from "./kind.ts";
+import {
+  aFlag,
+  aName,
+  anInteger,
+  aSerial,
+  aText,
+  aTime,
+  json,
+  once,
+  orNull,
+  sealed,
+  withWords,
+} from "./kind.ts";
 import {
   childTable,
   eventTable,
@@ -116,6 +129,17 @@ export const pausedToolTable = new Table<PausedTool>("paused_tool", {
   key: ["tool"],
 });
 
+export const causeMarkTable = new Table<CauseMark>("cause_mark", {
+  members: {
+    cause: aText,
+    muted: aFlag,
+    note: withWords(orNull(aText), (note, convert) => convert(note)),
+    actor: aText,
+    at: anInteger,
+  },
+  key: ["cause"],
+});
+
 const deliveryEvents: Readonly<Record<DeliveryEvent, true>> = {
   created: true,
   working: true,
@@ -213,6 +237,7 @@ export const tables: readonly AnyTable[] = [
   bulkJobTable,
   bulkTaskTable,
   pausedToolTable,
+  causeMarkTable,
   deliveryTable,
   reportTable,
 ];

@@ -28,6 +28,7 @@ import { text, textOrNull, type Row } from "../row.ts";
 import {
   aCount,
   aFlag,
+  aKeyedHash,
   aName,
   anInteger,
   aText,
@@ -53,6 +54,7 @@ export const finished = "state IN ('settled', 'cancelled')";
 export const isReady = "state = 'queued' AND lane IS NOT NULL AND run_after IS NOT NULL";
 export const isWaiting = "state = 'queued' AND lane IS NULL AND run_after IS NOT NULL";
 export const isBlocked = "state = 'queued' AND blocked IS NOT NULL";
+export const isFailed = "cause IS NOT NULL";
 /** Only while processes crash there are any. */
 export const isTried = "state = 'running' AND crashes > 1";
 /** Of a generation whose clients can list tasks. */
@@ -239,6 +241,7 @@ export const taskTable = new Table<TaskRecord>("task", {
     suspicion: orNone(json<Suspicion>(isSuspicion)),
     outcomeKind: orNull(checkedName(outcomeKinds)),
     retrieved: orNone(json<Retrieval>(isRetrieval)),
+    cause: orNone(aKeyedHash),
     retriedAs: orNone(aText),
     blocked: withWords(orNone(json<Blocked>(isBlock)), blockedWith),
   },
@@ -270,6 +273,9 @@ export const taskTable = new Table<TaskRecord>("task", {
       on: { sqlite: "tool, state, outcome_kind, id", postgres: "tool, coalesce(outcome_kind, state), id" },
       where: finished,
     },
+    /** Failures, all and of one cause. */
+    task_failed: { on: "id", where: isFailed },
+    task_cause: { on: "cause, id", where: isFailed },
     task_blocked: { on: "method, tool, id", where: isBlocked },
     task_tried: { on: "id", where: isTried },
     task_limited: { on: "method, tool", where: "state = 'running' AND limited = 1" },
@@ -281,6 +287,34 @@ export const taskTable = new Table<TaskRecord>("task", {
     task_waiting: { on: { postgres: "run_after, id" }, where: isWaiting },
   },
 });
+
+/** What lists of causes need of each failed task. */
+export const failedTask = taskTable.pick(
+  "id",
+  "tool",
+  "parent",
+  "toolVersion",
+  "principal",
+  "finishedAt",
+  "cause",
+  "retriedAs",
+);
+
+export type FailedTask = Pick<
+  TaskRecord,
+  "id" | "tool" | "parent" | "toolVersion" | "principal" | "finishedAt" | "cause" | "retriedAs"
+>;
+
+/** The readable ones among rows: damaged rows, and those of other versions, are left out. */
+export function failedIn(rows: readonly Row[]): readonly FailedTask[] {
+  return rows.flatMap((row) => {
+    try {
+      return failedTask.decode(row);
+    } catch {
+      return [];
+    }
+  });
+}
 
 /** What statements select for `recordOf`. */
 export const recordColumns = [...taskTable.names, "proof"] as const;

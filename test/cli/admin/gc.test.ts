@@ -41,7 +41,7 @@ describe.each(kinds)("on %s", (kind) => {
     expect(done.bytes.after).toBeLessThan(done.bytes.before * 0.8);
     expect(await adminJson(place, "counts")).toMatchObject({ tools: [{ completed: 10 }] });
     expect(await admin(place, "gc")).toMatch(
-      /^deleted 0 tasks and 0 sessions: [\d.]+ KiB before, [\d.]+ KiB now\n$/,
+      /^deleted 0 tasks and 0 sessions: [\d.]+ [KM]iB before, [\d.]+ [KM]iB now\n$/,
     );
   });
 

@@ -27,6 +27,7 @@ const failed: TaskSummary = {
   owner: null,
   parent: null,
   retriedAs: null,
+  cause: null,
   blocked: null,
 };
 const asking: TaskSummary = {

@@ -158,6 +158,7 @@ it("answers with each status that the document has of a route, in the form that 
     "POST /tasks/{id}/retry": failed,
     "POST /tasks/{id}/extend": failed,
     "POST /tasks/{id}/unblock": await blockedTask(store),
+    "POST /incidents/{cause}": "c0123456789abcdef",
     "DELETE /tasks/{id}": finished,
     "GET /bulk/{id}": job,
     "POST /bulk/{id}/cancel": underWay,

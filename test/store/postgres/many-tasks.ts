@@ -30,6 +30,8 @@ const tasks = ({ task }: Names): string =>
       limited: "CASE WHEN n % 20 = 18 AND n % 1000 = 18 THEN 1 ELSE 0 END",
       outcome_kind:
         "CASE WHEN n % 20 < 14 AND n % 3 <> 0 AND n % 1000 <> 1 THEN CASE WHEN n % 100 = 7 THEN 'error' ELSE 'result' END END",
+      cause:
+        "CASE WHEN n % 20 < 14 AND n % 3 <> 0 AND n % 100 = 7 THEN 'c' || lpad((n % 7)::text, 16, '0') END",
       open_inputs: "CASE WHEN n % 20 >= 14 AND n % 500 = 15 THEN 1 END",
     },
     "FROM generate_series($1::int, $2::int) AS n",

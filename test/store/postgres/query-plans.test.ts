@@ -89,7 +89,7 @@ function touched(step: Step): number {
 }
 
 /** Of what stores know of themselves there is little, of sessions no more than there is room for, and few bulk jobs. */
-const small = ["migration", "owner", "secret", "session", "paused_tool", "bulk_job"];
+const small = ["migration", "owner", "secret", "session", "paused_tool", "cause_mark", "bulk_job"];
 /** A new session is counted with all the others. */
 const counts = "session.put";
 

@@ -59,7 +59,7 @@ describe("schema", () => {
   test("every table is strict", () => {
     const found = db.prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'").all();
     const ours = found.filter((row) => !String(row["name"]).startsWith("sqlite_"));
-    expect(ours).toHaveLength(22);
+    expect(ours).toHaveLength(23);
     expect(ours.filter((row) => row["strict"] !== 1)).toEqual([]);
   });
 });

@@ -111,6 +111,7 @@ const members: {
   outcomeKind: fc.constantFrom("result", "error_result", "error", null),
   notifies: fc.array(fc.stringMatching(/^[a-z]+$/), { minLength: 1 }),
   retrieved: fc.record({ at: time, via: text }, { noNullPrototype: true }),
+  cause: text,
   retriedAs: text,
   blocked: fc.record(
     {
@@ -134,6 +135,7 @@ const {
   openArtifacts: ____,
   blocked: _____,
   suspicion: ______,
+  cause: _______,
   ...required
 } = members;
 const record: fc.Arbitrary<TaskRecord> = fc.record(members, {

@@ -20,12 +20,12 @@ export function ToolFailures({ tool }: { readonly tool: string }): JSX.Element {
   return (
     <section aria-labelledby="failures">
       <div class="heading below">
-        <h2 id="failures">Failures by message</h2>
+        <h2 id="failures">Failures by cause</h2>
         <Link to={tasksPath({ tool, states: ["failed"] })}>All failed tasks of {tool}</Link>
       </div>
       <p class="faint">
-        The most recent {newest.toLocaleString()} failed tasks. Messages that differ only in numbers are
-        counted together.
+        The most recent {newest.toLocaleString()} failed tasks. Those whose messages differ only in ids,
+        numbers and quoted values are counted together.
       </p>
       {error !== undefined && <Problem error={error} reload={reload} />}
       {value === undefined && error === undefined && <p class="empty">Loading…</p>}
@@ -33,7 +33,7 @@ export function ToolFailures({ tool }: { readonly tool: string }): JSX.Element {
       {value !== undefined && value.length > 0 && (
         <div class="scroll" role="group" aria-label="Failures" tabIndex={0}>
           <table>
-            <caption class="hidden">Failures by message, most frequent first</caption>
+            <caption class="hidden">Failures by cause, most frequent first</caption>
             <thead>
               <tr>
                 <th scope="col">Message</th>
@@ -46,8 +46,8 @@ export function ToolFailures({ tool }: { readonly tool: string }): JSX.Element {
               </tr>
             </thead>
             <tbody>
-              {value.map(({ message, count, taskId, firstAt, lastAt }) => (
-                <tr key={message}>
+              {value.map(({ cause, message, count, taskId, firstAt, lastAt }) => (
+                <tr key={cause}>
                   <td class="message error">{message === "" ? "No message" : message}</td>
                   <td class="number">{count.toLocaleString()}</td>
                   <td>

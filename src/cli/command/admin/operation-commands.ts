@@ -43,6 +43,7 @@ function pagedOf(operations: object, pages: object): readonly OperationCommand[]
 const words: Readonly<Record<string, string>> = {
   id: idForms,
   tool: "the tool's name",
+  cause: "the cause, as incidents and failures print it",
   webhook: "the webhook's name",
 };
 

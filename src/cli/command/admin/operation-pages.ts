@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Activity, NodeSummary } from "../../../admin/activity.ts";
-import type { FailureGroup, TaskPage, TaskQuery, TaskSummary } from "../../../admin/admin.ts";
+import type { FailureGroup, Incident } from "../../../admin/incident-shapes.ts";
+import type { TaskPage, TaskQuery, TaskSummary } from "../../../admin/admin.ts";
 import type { WebhookBacklog } from "../../../admin/webhook-shapes.ts";
 import type { Input } from "../../../admin/operation.ts";
 import type { Admin, AdminActs, AdminReads } from "../../../admin/operations.ts";
@@ -82,6 +83,10 @@ export const readPages: Pages<AdminReads> = {
     json: (failures, { tool }) => ({ tool, failures }),
     text: (failures, _, shown) => failureTable(failures, shown),
   },
+  incidents: {
+    json: (incidents) => ({ incidents }),
+    text: (incidents, _, shown) => incidentTable(incidents, shown),
+  },
   webhooks: {
     json: (webhooks) => ({ webhooks }),
     text: (webhooks, _, { cells }) => webhookTable(webhooks, cells),
@@ -158,6 +163,10 @@ export const actPages: Pages<AdminActs> = {
     json: (_, { tool }) => ({ tool, paused: false }),
     text: (_, { tool }) => `resumed ${String(tool)}\n`,
   },
+  mark: {
+    text: ({ cause, muted, note }) =>
+      `${cause} is ${muted ? "" : "not "}muted${note === null ? "" : `, with the note: ${note}`}\n`,
+  },
   resend: {
     json: (resent, { webhook }) => ({ webhook, ...resent }),
     text: ({ resent, delivered }, { webhook, changedFrom, dryRun }) => {
@@ -206,6 +215,40 @@ function failureTable(failures: readonly FailureGroup[], { now, cells }: Shown):
     message,
   ]);
   return fittedTable(columns, rows, cells);
+}
+
+function incidentTable(incidents: readonly Incident[], { now, cells }: Shown): string {
+  const ago = (at: number): string =>
+    cells === undefined ? new Date(at).toISOString() : `${duration(now - at)} ago`;
+  const columns = [
+    { title: "CAUSE", least: 17 },
+    { title: "TOOL", least: 8 },
+    { title: "OPEN", least: 4, isNumber: true },
+    { title: "CALLERS", least: 7, isNumber: true },
+    { title: "SINCE", least: 7 },
+    { title: "VERSION", least: 7 },
+    { title: "LAST", least: 7 },
+    { title: "MESSAGE", least: 20 },
+    { title: "NOTE", least: 4 },
+  ] as const;
+  const rows = incidents.map(({ cause, tool, open, callers, message, note, ...incident }) => [
+    cause,
+    tool,
+    String(open),
+    String(callers),
+    ago(incident.firstAt),
+    versionsText(incident),
+    ago(incident.lastAt),
+    message,
+    [...(incident.muted ? ["muted"] : []), ...(note === null ? [] : [note])].join(": "),
+  ]);
+  return fittedTable(columns, rows, cells);
+}
+
+/** The version with which it began, and the last one if that is another. */
+function versionsText({ firstVersion, lastVersion }: Pick<Incident, "firstVersion" | "lastVersion">): string {
+  const [first, last] = [firstVersion, lastVersion].map((version) => String(version ?? 1));
+  return first === last ? `${first}` : `${first} to ${last}`;
 }
 
 function webhookTable(webhooks: readonly WebhookBacklog[], cells: number | undefined): string {

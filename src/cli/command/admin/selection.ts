@@ -19,6 +19,7 @@ export interface SelectionOptions {
   readonly node?: string;
   readonly olderThan?: string;
   readonly newerThan?: string;
+  readonly cause?: string;
   readonly text?: string;
   /** Tasks that were run again as others. */
   readonly retried?: true;
@@ -50,6 +51,7 @@ export function selecting(command: Command): Command {
     .option("--node <id>", "tasks that this process runs, will run or ran last")
     .option("--older-than <time>", "tasks created longer ago than this: 90s, 5m, 48h, 7d")
     .option("--newer-than <time>", "tasks created within this time")
+    .option("--cause <cause>", "tasks that failed with this cause")
     .option("--text <text>", "tasks whose status text contains this")
     .option("--retried", "tasks that were run again as others")
     .option("--not-retried", "tasks that were not; with --all, the default");
@@ -89,7 +91,7 @@ function collect(text: string, before: readonly string[] = []): readonly string[
 
 /** The tasks that options select at one time. Throws a UsageError for an invalid selection. */
 export function selectionOf(options: SelectionOptions, now: number): TaskSelection {
-  const { state, waitsFor, tool, principal, nobody, node, olderThan, newerThan, text } = options;
+  const { state, waitsFor, tool, principal, nobody, node, olderThan, newerThan, cause, text } = options;
   const { retried, notRetried } = options;
   if (retried === true && notRetried === true)
     throw new UsageError("Give --retried or --not-retried, not both.");
@@ -104,6 +106,7 @@ export function selectionOf(options: SelectionOptions, now: number): TaskSelecti
     ...(node !== undefined && { owner: node }),
     ...(newerThan !== undefined && { createdFrom: now - readTimeSpan("--newer-than", newerThan) }),
     ...(olderThan !== undefined && { createdBefore: now - readTimeSpan("--older-than", olderThan) }),
+    ...(cause !== undefined && { cause }),
     ...(text !== undefined && { text }),
     ...(retried === true && { retried }),
     ...(notRetried === true && { retried: false }),
@@ -112,7 +115,7 @@ export function selectionOf(options: SelectionOptions, now: number): TaskSelecti
 
 /** As command-line options, for messages. */
 export function selectionText({ state = [], waitsFor = [], ...others }: SelectionOptions): string {
-  const { tool, principal, nobody, node, olderThan, newerThan, text, retried, notRetried } = others;
+  const { tool, principal, nobody, node, olderThan, newerThan, cause, text, retried, notRetried } = others;
   const parts = [
     ...state.map((one) => `state ${one}`),
     ...waitsFor.map((one) => `waiting for ${one}`),
@@ -122,6 +125,7 @@ export function selectionText({ state = [], waitsFor = [], ...others }: Selectio
     node !== undefined && `node ${node}`,
     olderThan !== undefined && `older than ${olderThan}`,
     newerThan !== undefined && `newer than ${newerThan}`,
+    cause !== undefined && `cause ${cause}`,
     text !== undefined && `text "${text}"`,
     retried === true && "retried",
     notRetried === true && "not retried",
