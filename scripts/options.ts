@@ -3,6 +3,7 @@ import { glob, readFile, writeFile } from "node:fs/promises";
 import { format, resolveConfig } from "prettier";
 import { environmentOptions, serverVariables, variableTables } from "../src/env/variables.ts";
 import { connectOptions, receiveTasksOptions } from "../src/client/connect-options.ts";
+import { hostOptions } from "../src/host/host-options.ts";
 import type { Row, Table } from "../src/options/options.ts";
 import { webhookOptions } from "../src/runtime/webhooks/webhook-options.ts";
 import { corsOptions, httpOptions } from "../src/server/http/http-options.ts";
@@ -32,6 +33,7 @@ const declared: ReadonlyMap<Table<object>, string> = new Map<Table<object>, stri
   [stdioOptions, "StdioOptions"],
   [connectOptions, "ConnectOptions"],
   [receiveTasksOptions, "ReceiveTasksOptions"],
+  [hostOptions, "HostOptions"],
   [sqliteStoreOptions, "SqliteStoreOptions"],
   [postgresStoreOptions, "PostgresStoreOptions"],
 ]);
@@ -41,6 +43,7 @@ export const pages: ReadonlyMap<string, readonly Table<object>[]> = new Map([
   ["configuration", [tasksOptions, httpOptions, stdioOptions, sqliteStoreOptions, postgresStoreOptions]],
   ["operations", [webhookOptions]],
   ["client", [connectOptions]],
+  ["agents", [hostOptions]],
 ]);
 
 /** An option with its comment in the source: what it means, and the words about its default. */

@@ -47,6 +47,12 @@ export const layers: Readonly<Record<string, LayerRule>> = {
     from: ["task", "options", "generation", "runtime", "server", "client", "serve"],
     typesFrom: ["store"],
   },
+  // Agents with tools of many servers. An adapter knows its framework, which is the author's choice.
+  host: {
+    from: ["task", "options", "generation", "runtime", "server", "client", "serve", "host"],
+    typesFrom: ["store"],
+    packages: ["@modelcontextprotocol/", "node:", "ai", "@langchain/core", "@openai/agents-core"],
+  },
   // Beside servers it reads the files of stores, and serves the page that shows them.
   // A check of recordings is run by the Holdfast of the author's project.
   cli: {

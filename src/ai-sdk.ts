@@ -1,0 +1,1 @@
+export { aiTools, withResult } from "./host/ai-sdk.ts";

@@ -1,0 +1,127 @@
+import { errorReporter } from "../runtime/error-reporter.ts";
+import { mcpUpstream } from "../serve/mcp/mcp-upstream.ts";
+import { assertOptions, settingsOf } from "../options/options.ts";
+import { serveTools, type ServedTools } from "../serve/serve-tools.ts";
+import type { Finding, SourceTool, ToolSource } from "../serve/source.ts";
+import { insideOf } from "../server/inside-tasks.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { Conversation, type RegisteredTool } from "./conversation.ts";
+import { modelName } from "./for-models.ts";
+import { hostOptions, type HostOptions, type HostServer, type HostTool } from "./host-options.ts";
+
+/** The servers of a host, and its conversations. */
+export interface Host {
+  /** The tools of all servers that can be reached, for a model. */
+  readonly tools: readonly HostTool[];
+  /** The conversation of this id: its calls, its inbox. An id is whatever the host names its conversations by. */
+  conversation(id: string): Conversation;
+  /** What does not work now, by the names of the servers: asks each of them. Servers without a problem are left out. */
+  problems(): Promise<ReadonlyMap<string, readonly Finding[]>>;
+  /** Ends all waits, the tasks of this process and the connections. Calls go on at their servers, and when the host is there again. */
+  close(): Promise<void>;
+}
+
+/**
+ * Connects an agent to several servers. Every call is a task of its own store: it goes on while the model works on something else, and after a
+ * crash of this process; its result waits in the inbox of its conversation until that has it. A server that cannot be reached does not keep the
+ * others from being used: its tools appear when it is there. Rejects with `configuration` for invalid options.
+ *
+ * ```ts
+ * const host = await connectAll({
+ *   tasks: createTasks({ store: sqliteStore("host.db") }),
+ *   servers: {
+ *     build: "https://build.example.com/mcp",
+ *     files: { command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "docs"] },
+ *   },
+ * });
+ * const tools = aiTools(host.conversation("chat-17")); // from holdfast/ai-sdk
+ * ```
+ */
+export async function connectAll(given: HostOptions): Promise<Host> {
+  assertOptions("connectAll", given, hostOptions);
+  const inside = insideOf(given.tasks);
+  if (inside === undefined)
+    throw new HoldfastError("configuration", "connectAll needs tasks that createTasks returned.");
+  const options = settingsOf<HostOptions, "policy" | "approve" | "onInput" | "onError">(hostOptions, given);
+  const onError = errorReporter(given.onError);
+  const served = new Map<string, ServedTools>();
+  const closing = new AbortController();
+  const { tasks, servers, policy } = options;
+  const sources = Object.entries(servers).map(([name, server]) => [name, sourceOf(name, server)] as const);
+  const close = async (): Promise<void> => {
+    closing.abort(new HoldfastError("stopping", "The host is closed."));
+    for (const each of conversations.values()) each.close();
+    await tasks.stop();
+    await Promise.all([...served.values()].map(async (each) => each.close()));
+  };
+  const conversations = new Map<string, Conversation>();
+  const tools = (): readonly RegisteredTool[] =>
+    [...served].flatMap(([server, { tools: ofServer }]) =>
+      ofServer.map((tool) => registeredTool(server, tool)),
+    );
+  try {
+    // In order, so that of two tools of one name the first server's stays.
+    for (const [name, source] of sources) served.set(name, await serveTools(tasks, [source], { onError }));
+    await tasks.start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const setup = {
+    runtime: inside.runtime,
+    options,
+    onError,
+    closing: closing.signal,
+    tools,
+    policyOf: (tool: HostTool) => policy?.(tool) ?? {},
+  };
+  return {
+    get tools() {
+      return tools().map(({ tool }) => tool);
+    },
+    conversation(id) {
+      const conversation = conversations.get(id) ?? new Conversation(id, setup);
+      conversations.set(id, conversation);
+      return conversation;
+    },
+    async problems() {
+      const findings = await Promise.all(
+        sources.map(async ([name, source]) => [name, (await source.check?.()) ?? []] as const),
+      );
+      const failing = findings.map(
+        ([name, all]) => [name, all.filter(({ works }) => works === false)] as const,
+      );
+      return new Map(failing.filter(([, all]) => all.length > 0));
+    },
+    close,
+  };
+}
+
+function sourceOf(name: string, server: HostServer): ToolSource {
+  if (typeof server === "string") return sourceOf(name, { url: server });
+  if ("open" in server) return server;
+  const { type: _transport, ...options } = server;
+  return mcpUpstream(name, { prefix: `${name}__`, ...options });
+}
+
+/** A Standard Schema that can show itself as JSON Schema. */
+interface ShowsJson {
+  readonly "~standard": {
+    readonly jsonSchema?: { input(options: { target: "draft-2020-12" }): Record<string, unknown> };
+  };
+}
+
+function registeredTool(server: string, { name, config }: SourceTool): RegisteredTool {
+  const { title, description = title ?? name, annotations, inputSchema } = config;
+  const schema = inputSchema as ShowsJson | undefined;
+  const json = schema?.["~standard"].jsonSchema?.input({ target: "draft-2020-12" });
+  const tool = {
+    name: modelName(name),
+    server,
+    title,
+    description,
+    inputSchema: json ?? { type: "object" },
+    annotations: annotations && { ...annotations },
+  };
+  return { registered: name, tool };
+}

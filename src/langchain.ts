@@ -1,0 +1,1 @@
+export { langchainTools, messageOf } from "./host/langchain.ts";

@@ -1,0 +1,1 @@
+export { openaiTools, withResult } from "./host/openai-agents.ts";

@@ -1,0 +1,241 @@
+import { createTasks } from "holdfast";
+import { connectAll, type HostOptions, type InboxMessage } from "holdfast/host";
+import { memoryStore } from "holdfast/memory";
+import { sqliteStore } from "holdfast/sqlite";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { folder } from "../cli/run-cli.ts";
+import { sourceOf, text } from "./source.ts";
+
+type Servers = HostOptions["servers"];
+
+async function hostOf(servers: Servers, options: Partial<HostOptions> = {}) {
+  const tasks = options.tasks ?? createTasks({ store: memoryStore(), stopDeadlineMs: 0 });
+  const host = await connectAll({ tasks, servers, ...options });
+  onTestFinished(async () => host.close());
+  return host;
+}
+
+/** A tool that ends when the test says so, and counts how often it runs. */
+function gate() {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let runs = 0;
+  const handler = async () => {
+    runs += 1;
+    return text(await promise);
+  };
+  return { handler, open: resolve, runs: () => runs };
+}
+
+async function first(messages: AsyncIterable<InboxMessage>): Promise<InboxMessage | undefined> {
+  for await (const message of messages) return message;
+  return undefined;
+}
+
+test("a call is waited for, and the same id is the same call", async () => {
+  const slow = gate();
+  const host = await hostOf({ build: sourceOf("build", { compile: slow.handler }) });
+  const chat = host.conversation("chat-1");
+
+  const call = chat.call("build__compile", { input: "web" }, { id: "call-1" });
+  const again = chat.call("build__compile", { input: "web" }, { id: "call-1" });
+  slow.open("compiled");
+
+  expect(await call).toEqual({ id: "call-1", result: text("compiled"), isBackground: false });
+  expect(await again).toEqual(await call);
+  const later = await chat.call("build__compile", { input: "web" }, { id: "call-1" });
+  expect(later.result).toEqual(text("compiled"));
+  expect(slow.runs()).toBe(1);
+  await expect(chat.call("build__compile", { input: "app" }, { id: "call-1" })).rejects.toMatchObject({
+    code: "idempotency_conflict",
+  });
+});
+
+test("a call in the background is answered at once, and its result comes to the inbox of its conversation alone", async () => {
+  const slow = gate();
+  const host = await hostOf(
+    { build: sourceOf("build", { compile: slow.handler }) },
+    { policy: () => ({ mode: "background" }) },
+  );
+  const chat = host.conversation("chat-1");
+
+  const started = await chat.call("build__compile", { input: "web" }, { id: "call-1" });
+  expect(started).toMatchObject({ isBackground: true, result: { content: [{ type: "text" }] } });
+  expect(await chat.calls()).toMatchObject([{ id: "call-1", state: "running", isBackground: true }]);
+  expect(await host.conversation("chat-2").calls()).toEqual([]);
+
+  slow.open("compiled");
+  expect(await first(chat.inbox())).toEqual({
+    id: "call-1",
+    tool: "build__compile",
+    args: { input: "web" },
+    isBackground: true,
+    result: text("compiled"),
+  });
+  // The loop was left in its body, so the message comes again.
+  const ids: string[] = [];
+  for await (const { id } of chat.inbox()) {
+    ids.push(id);
+    if (id === "call-2") break;
+    await chat.call("build__compile", { input: "next" }, { id: "call-2" });
+  }
+  expect(ids).toEqual(["call-1", "call-2"]);
+  expect((await chat.calls()).map(({ id }) => id)).toEqual(["call-2"]);
+});
+
+test("a call that takes longer than it is waited for goes on in the background", async () => {
+  const slow = gate();
+  const host = await hostOf(
+    { build: sourceOf("build", { compile: slow.handler }) },
+    { policy: () => ({ foregroundMs: 1 }) },
+  );
+  const chat = host.conversation("chat-1");
+
+  const { isBackground } = await chat.call("build__compile", {}, { id: "call-1" });
+  expect(isBackground).toBe(true);
+  slow.open("compiled");
+  expect(await first(chat.inbox())).toMatchObject({ id: "call-1", isBackground: true });
+});
+
+test("a result that no caller has acknowledged is in the inbox of the next process", async () => {
+  const path = join(await folder(), "host.db");
+  const slow = gate();
+  const servers = {
+    build: sourceOf("build", { compile: slow.handler, test: async () => text("green") }),
+  };
+  const before = await hostOf(servers, {
+    tasks: createTasks({ store: sqliteStore(path), stopDeadlineMs: 0 }),
+  });
+  const open = before.conversation("chat-1");
+  const waiting = open.call("build__compile", { input: "web" }, { id: "call-1" });
+  await open.call("build__test", {}, { id: "call-2" });
+  await open.call("build__test", {}, { id: "call-3" });
+  await open.acknowledge("call-3");
+  await vi.waitUntil(() => slow.runs() === 1);
+  await Promise.all([before.close(), expect(waiting).rejects.toMatchObject({ code: "stopping" })]);
+
+  const after = await hostOf(servers, { tasks: createTasks({ store: sqliteStore(path) }) });
+  const chat = after.conversation("chat-1");
+  const left = (await chat.calls()).toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  expect(left).toMatchObject([
+    { id: "call-1", state: "running", isBackground: false },
+    { id: "call-2", state: "ended", isBackground: false },
+  ]);
+  slow.open("compiled");
+  const results: string[] = [];
+  for await (const { id, result } of chat.inbox()) {
+    results.push(`${id} ${JSON.stringify(result.content)}`);
+    if (results.length === 2) await after.close();
+  }
+  expect(results.map((result) => result.slice(0, 6)).toSorted()).toEqual(["call-1", "call-2"]);
+  expect(slow.runs()).toBe(2);
+});
+
+test("a question goes to the user of its conversation, and can be answered later", async () => {
+  const handler: Parameters<typeof sourceOf>[1][string] = async (_args, task) => {
+    const answer = await task.elicit("sure", {
+      message: "Sure?",
+      requestedSchema: { type: "object", properties: { yes: { type: "boolean" } }, required: ["yes"] },
+    });
+    return text(JSON.stringify(answer));
+  };
+  const asked: string[] = [];
+  const servers = { build: sourceOf("build", { deploy: handler }) };
+  const host = await hostOf(servers, {
+    onInput: async ({ conversation, call, params }) => {
+      asked.push(`${conversation} ${call} ${String(params["message"])}`);
+      if (call === "call-2") throw new Error("nobody is here");
+      return { action: "accept", content: { yes: true } };
+    },
+    onError: () => undefined,
+  });
+  const chat = host.conversation("chat-1");
+
+  const { result } = await chat.call("build__deploy", {}, { id: "call-1" });
+  expect(JSON.stringify(result)).toContain("accept");
+
+  const second = chat.call("build__deploy", {}, { id: "call-2" });
+  await vi.waitUntil(async () => (await chat.questions()).length === 1);
+  const [question] = await chat.questions();
+  if (question === undefined) throw new Error("There is no question");
+  await chat.answer(question, { action: "decline" });
+  expect(JSON.stringify(await second)).toContain("decline");
+  expect(asked).toEqual(["chat-1 call-1 Sure?", "chat-1 call-2 Sure?"]);
+});
+
+test("aborting a call cancels it, and a call that fails says why", async () => {
+  const reasons: unknown[] = [];
+  const servers = {
+    build: sourceOf("build", {
+      compile: async (_args, { signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => {
+            reasons.push(signal.reason);
+            reject(signal.reason as Error);
+          });
+        }),
+      broken: async () => {
+        throw new Error("no disk");
+      },
+    }),
+  };
+  const host = await hostOf(servers);
+  const chat = host.conversation("chat-1");
+  const controller = new AbortController();
+  const call = chat.call("build__compile", {}, { id: "call-1", signal: controller.signal });
+  await vi.waitUntil(async () => (await chat.calls()).length === 1);
+  controller.abort(new Error("the user has left"));
+
+  await expect(call).rejects.toThrow("the user has left");
+  await vi.waitUntil(() => reasons.length === 1);
+  expect(await chat.calls()).toEqual([]);
+  expect(await chat.call("build__broken", {})).toMatchObject({ result: { isError: true } });
+  expect(await chat.call("build__absent", {})).toMatchObject({ result: { isError: true } });
+});
+
+test("a tool that needs approval asks for it once", async () => {
+  let runs = 0;
+  const asked: string[] = [];
+  const host = await hostOf(
+    { build: sourceOf("build", { deploy: async () => text(`run ${++runs}`) }) },
+    {
+      policy: () => ({ approve: true }),
+      approve: ({ conversation, tool, args }) => {
+        asked.push(`${conversation} ${tool.name} ${JSON.stringify(args)}`);
+        return args["input"] === "staging";
+      },
+    },
+  );
+  const chat = host.conversation("chat-1");
+
+  expect(await chat.call("build__deploy", { input: "live" })).toMatchObject({ result: { isError: true } });
+  expect((await chat.call("build__deploy", { input: "staging" })).result).toEqual(text("run 1"));
+  expect(asked).toEqual([
+    'chat-1 build__deploy {"input":"live"}',
+    'chat-1 build__deploy {"input":"staging"}',
+  ]);
+});
+
+test("events tell of each call from its start to its end", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const host = await hostOf({
+    build: sourceOf("build", {
+      compile: async (_args, task) => {
+        task.progress(1, 2);
+        await promise;
+        return text("compiled");
+      },
+    }),
+  });
+  const chat = host.conversation("chat-1");
+  const call = chat.call("build__compile", {}, { id: "call-1" });
+  const seen: string[] = [];
+  for await (const event of chat.events()) {
+    seen.push(event.type);
+    if (event.type === "progress") resolve();
+    if (event.type === "ended") break;
+  }
+  expect(seen.at(0)).toBe("started");
+  expect(seen).toContain("progress");
+  expect((await call).result).toEqual(text("compiled"));
+});
