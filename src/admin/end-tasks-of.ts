@@ -1,11 +1,10 @@
 import type { TaskStore } from "../store/store.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { adminOf } from "./admin-store-of.ts";
+import { recordAction, type RecordServices } from "./record-action.ts";
 import { selectTasks } from "./select-tasks.ts";
 
-export interface EndServices {
-  readonly store: TaskStore;
-  readonly now: () => number;
+export interface EndServices extends RecordServices {
   readonly pause: (ms: number) => Promise<void>;
 }
 
@@ -13,9 +12,13 @@ const pageSize = 200;
 /** How often to check whether the tasks have ended. */
 const lookEveryMs = 250;
 
-/** Cancels all unfinished tasks of a principal. Notifies running handlers first, and gives them `graceMs` to end by themselves. */
+/**
+ * Records that everything about a principal is to be deleted, without saying whose that is, and cancels all its unfinished tasks. Notifies
+ * running handlers first, and gives them `graceMs` to end by themselves.
+ */
 export async function endTasksOf(services: EndServices, principal: string, graceMs: number): Promise<void> {
   const { store, now, pause } = services;
+  await recordAction(services, "erase");
   const { others } = await store.renew();
   const deadline = now() + (others > 0 ? graceMs : 0); // no other process runs them
   for (;;) {

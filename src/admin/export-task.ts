@@ -1,7 +1,8 @@
 import { exportJournal, type JournalRecording } from "../store/export-journal.ts";
 import type { TaskStore } from "../store/store.ts";
 import { shownLine, type LineList } from "../task/task-line.ts";
-import type { ShownLine } from "./admin.ts";
+import type { ShownLine, TaskSelection } from "./admin.ts";
+import { recordAction, type RecordServices } from "./record-action.ts";
 
 /** Everything stored about a task, as plain JSON data. */
 export interface ExportedTask extends JournalRecording {
@@ -15,6 +16,11 @@ export interface ExportedTask extends JournalRecording {
 }
 
 const linesPerPage = 500;
+
+/** Records by what the tasks were chosen that are exported, without names and texts. */
+export function exportBegins(services: RecordServices, selection: TaskSelection): Promise<void> {
+  return recordAction(services, "export", { by: Object.keys(selection) });
+}
 
 /** Rejects with `unknown_task` if there is no such task, and with `task_unreadable` if it is damaged. */
 export async function exportTask(store: TaskStore, id: string): Promise<ExportedTask> {

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { withClient } from "../../postgres/with-client.ts";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
 import { deletesOfPrincipal, deletesOfTask } from "../../../src/store/sqlite/erase-sql.ts";
+import type { AdminAction } from "../../../src/admin/admin.ts";
 import { adminJson, kinds, placeApart, runAdmin, serve, somePlace, type Place } from "./some-place.ts";
 import { change } from "./change-rows.ts";
 import { fileNames, findIn } from "./find-in.ts";
@@ -153,6 +154,19 @@ describe.each(kinds)("on %s", (keptIn) => {
     for (const kind of ["task", "request", "outcome", "line", "journal"])
       expect([kind, deleted[kind]]).toEqual([kind, expect.toSatisfy((count: number) => count >= 3)]);
     expect(await findIn(await filesOf(place), [mark, marked, `principal:${marked}`])).toEqual([]);
+    const { actions } = (await adminJson(place, "actions")) as { readonly actions: readonly AdminAction[] };
+    const erased = actions.filter(({ action }) => action === "erase");
+    expect(erased).toEqual([
+      {
+        seq: expect.any(Number),
+        at: expect.any(Number),
+        actor: expect.stringContaining("@"),
+        action: "erase",
+        taskId: null,
+        tool: null,
+        detail: {},
+      },
+    ]);
     for (const id of others) expect(await stands(id)).toBeTypeOf("string");
     expect(await adminJson(place, "list", "--principal", marked)).toEqual({ tasks: [], next: null });
     expect(await retained(place)).toEqual(await rootTasks(place));

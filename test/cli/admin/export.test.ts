@@ -52,6 +52,11 @@ describe.each(kinds)("on %s", (kind) => {
     expect(second).toMatchObject({ taskId: fail, outcome: { body: { isError: true } } });
     expect(lines(await admin(place, "export", "--tool", "fail", "--json"))).toEqual([second]);
     expect(lines(await admin(place, "export", "--principal", "bob"))).toEqual([]);
+    const recorded = await admin(place, "actions", "--json");
+    expect(JSON.parse(recorded)).toMatchObject({
+      actions: [{ action: "export", detail: { by: ["principal"] } }, { detail: { by: ["tool"] } }, {}],
+    });
+    expect(recorded).not.toContain("bob");
   });
 });
 

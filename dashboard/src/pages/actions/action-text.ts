@@ -11,6 +11,9 @@ const texts: Readonly<Record<string, string>> = {
   resume: "Resumed a tool",
   resend: "Resent a webhook's messages",
   drain: "Drained a process",
+  mark: "Marked a cause of failures",
+  erase: "Erased a caller's data",
+  export: "Exported tasks",
 };
 
 /** An operator's action, in words. Newer versions may have others. */

@@ -220,21 +220,21 @@ async function exportTasks(
   context: Context,
   { place, options }: Given<SelectionOptions>,
 ): Promise<Done | ExitCode> {
-  const { output } = context;
-  const { exportTask } = await import("../../../admin/export-task.ts");
-  return opened(context, place, async ({ admin, store, now }) => {
+  const { exportBegins, exportTask } = await import("../../../admin/export-task.ts");
+  return opened(context, place, async ({ admin, store, now, actor }) => {
     const selection = selectionOf(options, now());
+    await exportBegins({ store, now, actor }, selection);
     let isWhole = true;
     for (let next: string | null = null, isFirst = true; isFirst || next !== null; isFirst = false) {
       const page = await admin.list({ ...selection, limit: 200, ...(next !== null && { after: next }) });
       for (const { id } of page.tasks) {
         try {
-          await output.printJson(await exportTask(store, id), { line: true });
+          await context.output.printJson(await exportTask(store, id), { line: true });
         } catch (error) {
           if (!(error instanceof HoldfastError)) throw error;
           if (error.code === "unknown_task") continue; // deleted in the meantime
           if (error.code !== "task_unreadable") throw error;
-          output.note(error.message);
+          context.output.note(error.message);
           isWhole = false;
         }
       }
@@ -305,8 +305,7 @@ function byTable(counts: Readonly<Record<string, number>>): string {
 }
 
 function linesOf(title: string, rows: Readonly<Record<string, number>>): string {
-  const lines = Object.entries(rows).map(([table, count]) => `${table} ${count}\n`);
-  return `${title}:\n${lines.join("")}`;
+  return [`${title}:`, ...Object.entries(rows).map(([table, count]) => `${table} ${count}`), ""].join("\n");
 }
 
 /** Servers that store in clear notice at their next renewal, within a second, that the store is encrypted. */
@@ -370,7 +369,7 @@ async function deletePrincipal(
   const { output, io } = context;
   const graceMs = readTimeSpan("--grace", options.grace);
   if (principal === "") throw new UsageError("The name of the principal is empty.");
-  const work = async ({ store, now, interrupts }: OpenSession): Promise<Done> => {
+  const work = async ({ store, now, actor, interrupts }: OpenSession): Promise<Done> => {
     if (options.yes !== true) {
       if (output.json || !(io.stdin.isTTY && io.stderr.isTTY))
         throw new UsageError("Nothing was deleted: this cannot be undone, so it needs --yes.");
@@ -380,7 +379,7 @@ async function deletePrincipal(
     if (interrupts.signal.aborted)
       throw new Stopped(interruptedBy(interrupts), "Interrupted: nothing was changed");
     const { endTasksOf } = await import("../../../admin/end-tasks-of.ts");
-    await endTasksOf({ store, now, pause: (ms: number) => pause(ms) }, principal, graceMs);
+    await endTasksOf({ store, now, actor, pause: (ms: number) => pause(ms) }, principal, graceMs);
     const { erasePrincipal } = await import("../../../store/data-care.ts");
     const { rows, left, isClean } = await erasePrincipal(at, principal);
     return {
