@@ -22,6 +22,7 @@ export async function deleteExpired(store: TaskStore, now: number): Promise<Dele
     const { deleted } = await store.write<"delete_expired">({ type: "delete_expired", now, limit: atOnce });
     return deleted.length;
   });
+  for (let isLeft = true; isLeft;) isLeft = (await store.pieces?.deleteLeft?.()) ?? false;
   const sessions = await repeated(async () => (await store.sessions?.deleteExpired(now, atOnce)) ?? 0);
   const deliveries = store.outbox === undefined ? 0 : await repeated(() => dropDeliveries(store, now));
   await deleteVersions(store, now);

@@ -89,6 +89,7 @@ export class CrashableStore {
     },
     pieces: {
       read: (...piece) => this.#alive(async () => this.#inner.pieces?.read(...piece)),
+      deleteLeft: () => this.#alive(async () => (await this.#inner.pieces?.deleteLeft?.()) ?? false),
     },
     admin: {
       tasks: (...page) => this.#alive(() => this.#admin.tasks(...page)),

@@ -38,6 +38,7 @@ export class Sweeper {
   /** The time of the timer. While a sweep runs, the earliest time that came up meanwhile. */
   #armedFor = Number.POSITIVE_INFINITY;
   #sweeping: Promise<void> | undefined;
+  #tidying: Promise<void> | undefined;
   #stopped = true;
   /** Tasks whose record cannot be read: they stay due, and are ignored until another process starts. */
   readonly #unreadable = new Set<string>();
@@ -56,7 +57,7 @@ export class Sweeper {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
-    await this.#sweeping;
+    await Promise.all([this.#sweeping, this.#tidying]);
   }
 
   /** Sets when the sweeper next has work; null: never. */
@@ -105,6 +106,7 @@ export class Sweeper {
     this.#sweeping = this.#sweepOnce();
     await this.#sweeping;
     this.#sweeping = undefined;
+    this.#tidying ??= this.#tidyUp().finally(() => (this.#tidying = undefined));
     this.#arm(Math.min(this.#armedFor, this.#services.clock.now() + longestTimerMs));
   }
 
@@ -122,6 +124,18 @@ export class Sweeper {
       }
     } catch (error) {
       if (!isLost(error)) onError(error); // which is said once, and not here
+      this.consider(clock.now() + pauseAfterErrorMs);
+    }
+  }
+
+  /** Deletes what deleted tasks have left. It may be much: sweeps do not wait for it. */
+  async #tidyUp(): Promise<void> {
+    const { store, clock, onError } = this.#services;
+    try {
+      let isLeft = true;
+      while (isLeft && !this.#stopped) isLeft = (await store.pieces?.deleteLeft?.()) ?? false;
+    } catch (error) {
+      if (!isLost(error)) onError(error);
       this.consider(clock.now() + pauseAfterErrorMs);
     }
   }

@@ -47,8 +47,6 @@ export interface GroupWriterSetup {
   readonly onPassed: (ids: readonly string[]) => void;
   /** Called after a commit with the counts of principals that have fewer tasks than before. */
   readonly onFewer?: (keys: readonly string[]) => void;
-  /** Called after a commit with the tasks that it deleted. */
-  readonly onRemoved?: (ids: readonly string[]) => void;
   /** Called after a commit with the number of tasks that it left for any owner to claim. */
   readonly onClaimable?: (tasks: number) => void;
 }
@@ -212,8 +210,7 @@ export class GroupWriter {
 
   #committed({ writes, deltas }: GroupTables): void {
     this.#setup.onFewer?.(deltas.fewer);
-    const { claimable, removed } = writes;
-    if (removed.length > 0) this.#setup.onRemoved?.(removed);
+    const { claimable } = writes;
     if (claimable > 0) this.#setup.onClaimable?.(claimable);
   }
 

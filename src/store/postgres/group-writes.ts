@@ -133,11 +133,6 @@ export class GroupWrites {
     this.#drained.push(write);
   }
 
-  /** The tasks that it deletes. */
-  get removed(): readonly string[] {
-    return [...this.#removes];
-  }
-
   get isEmpty(): boolean {
     const all = [
       this.#inserts,

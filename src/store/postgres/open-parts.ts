@@ -6,7 +6,8 @@ import { ChangeChannel } from "./change-channel.ts";
 import { connectDirectly, openDatabase, unusableAt, withPatience } from "./connections.ts";
 import type { Database } from "./database.ts";
 import { GroupWriter } from "./group-writer.ts";
-import { LeftPieces } from "./left-pieces.ts";
+import { LeftPieces } from "../left-pieces.ts";
+import { leftPiecesIn } from "./left-pieces.ts";
 import { loadMark } from "./load-mark.ts";
 import { migrateSchema, prepareSchema } from "./migrate.ts";
 import type { Names } from "./names.ts";
@@ -51,6 +52,7 @@ export interface OpenParts {
   readonly queue: WriteQueue;
   readonly channel: ChangeChannel;
   readonly work: WorkSharing;
+  readonly leftPieces: LeftPieces;
   close(): Promise<void>;
 }
 
@@ -93,7 +95,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   });
   const onPassed = (ids: readonly string[]): void => rechecks.add(ids);
   const emptyCounts = new EmptyCounts(database, names);
-  const leftPieces = new LeftPieces(database, names);
+  const leftPieces = new LeftPieces(leftPiecesIn(database, names));
   const writer = new GroupWriter({
     database,
     names,
@@ -101,7 +103,6 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     timeoutMs,
     onPassed,
     onFewer: (keys) => emptyCounts.add(keys),
-    onRemoved: (ids) => leftPieces.add(ids),
     onClaimable: (tasks) => work.offer(tasks),
   });
   const queue = new WriteQueue({
@@ -109,6 +110,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     timeoutMs,
     onCommit: (changes, commands) => {
       database.wrote(commands);
+      leftPieces.saw(changes);
       onCommit(changes, commands);
     },
   });
@@ -145,7 +147,6 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     await end();
     throw error;
   }
-  leftPieces.start();
   const reader = new PostgresReader(database, names);
   const replica = copy && new Replica(names, owner.id, database, copy);
   const renewals = new PostgresReader(leases, names);
@@ -154,10 +155,22 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     await owners.leave().catch(() => undefined); // if this fails, the others find out from its lease
     channel.send("gap");
     await end();
-    await Promise.all([emptyCounts.close(), leftPieces.close()]);
+    await emptyCounts.close();
     await database.close();
   };
-  return { owner: owner.id, database, owners, reader, replica, renewals, queue, channel, work, close };
+  return {
+    owner: owner.id,
+    database,
+    owners,
+    reader,
+    replica,
+    renewals,
+    queue,
+    channel,
+    work,
+    leftPieces,
+    close,
+  };
 }
 
 /** Opens connections that bypass a pooler; undefined if there are none. */

@@ -59,7 +59,10 @@ class PostgresStore implements TaskStore {
   readonly messages: MessageQueues;
   readonly limits: LimitStore;
   readonly logs: TaskLogs = { read: async (...query) => this.#open().reader.lines(...query) };
-  readonly pieces: ArtifactPieces = { read: async (...piece) => this.#open().reader.piece(...piece) };
+  readonly pieces: ArtifactPieces = {
+    read: async (...piece) => this.#open().reader.piece(...piece),
+    deleteLeft: async () => this.#open().leftPieces.deleteSome(),
+  };
   readonly admin: AdminStore;
   readonly outbox: Outbox;
   readonly reports: NodeReports;

@@ -12,7 +12,7 @@ import {
 import { insertRows, upsertRows, updateRows } from "../tables/postgres-statements.ts";
 import { secretTable } from "../tables/tables.ts";
 import { finished, isWaiting, unfinished, recordList, taskTable } from "../tables/task.ts";
-import { mostPieces } from "./left-pieces.ts";
+import { mostPieces } from "../left-pieces.ts";
 import type { Names } from "./names.ts";
 
 const recordColumns = recordList();

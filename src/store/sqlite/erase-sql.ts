@@ -11,7 +11,7 @@ export const selectLeft = "SELECT id FROM task WHERE principal = ? ORDER BY id L
 export const deletesOfTask: Readonly<Record<string, string>> = {
   message: sql.deleteMessages,
   line: sql.deleteLines,
-  piece: sql.deletePieces,
+  piece: sql.deleteAllPieces,
   event: sql.deleteEvents,
   journal: sql.deleteJournal,
   outcome: sql.deleteOutcome,
@@ -22,6 +22,9 @@ export const deletesOfTask: Readonly<Record<string, string>> = {
   limit_place: limitStatements.deleteOfTask,
   task: sql.deleteTask,
 };
+
+/** Of tasks that were deleted before. */
+export const deleteLeftPieces = "DELETE FROM piece WHERE NOT EXISTS (SELECT 1 FROM task WHERE id = task_id)";
 
 /** Also for deleted tasks, and for the end of tasks that were cancelled for this. */
 export const deletesOfPrincipal: Readonly<Record<string, string>> = {

@@ -30,6 +30,7 @@ export function eraseFromSqlite(path: string, principal: string): Erased {
     inTransaction(db, () => {
       for (const [table, sql] of Object.entries(erase.deletesOfPrincipal))
         add(counts, table, statements.run(sql, toStored(principal)));
+      add(counts, "piece", statements.run(erase.deleteLeftPieces));
       // A gap replaces the changes that others have not read.
       new ChangeLog(statements, "").appendGap();
       db.exec(erase.deleteAllButNewestChange);

@@ -10,7 +10,7 @@ import { applyLimitHere } from "./sqlite-limits.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
 import { SqliteReportTable } from "./sqlite-reports.ts";
-import { SqliteTables } from "./sqlite-tables.ts";
+import { SqlitePieces, SqliteTables } from "./sqlite-tables.ts";
 import type { CommandAnswer, WriterCommand, WriterResult } from "./writer-messages.ts";
 import type { MessageCommand, MessageResult } from "../message-command.ts";
 import type { PutMessageResult } from "../message-queues.ts";
@@ -44,6 +44,7 @@ export class GroupWriter {
   readonly #tables: SqliteTables;
   readonly #sessions: SqliteSessions;
   readonly #messages: SqliteMessages;
+  readonly #pieces: SqlitePieces;
   readonly #reports: SqliteReportTable;
 
   /** `place` names the database in messages. Without a log, the caller itself tells other owners what was committed. */
@@ -66,6 +67,7 @@ export class GroupWriter {
     this.#ownerWrites = new OwnerWrites(statements);
     this.#sessions = new SqliteSessions(statements);
     this.#messages = new SqliteMessages(statements, owner);
+    this.#pieces = new SqlitePieces(statements);
     this.#reports = new SqliteReportTable(statements, owner);
   }
 
@@ -116,6 +118,8 @@ export class GroupWriter {
       case "mark_file":
         this.#log?.appendMark(command.mark);
         return { result: { ok: true }, changes: [] };
+      case "left_pieces":
+        return { result: { ok: true, count: this.#pieces.deleteLeft(command.ids) }, changes: [] };
       case "report":
         this.#reports.write(command);
         return { result: { ok: true }, changes: [] };

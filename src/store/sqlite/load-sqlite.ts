@@ -118,7 +118,8 @@ class SqliteTarget implements LoadTarget {
     this.#inTransaction(() => {
       if (this.#sql.run(moveLoadMark, to.dump, to.lines, from.dump, from.lines) !== 1) throw otherLoad();
       for (const id of removes)
-        for (const statement of [...deletes, sql.deleteChild]) this.#sql.run(statement, id);
+        for (const statement of [...deletes, sql.deleteAllPieces, sql.deleteChild])
+          this.#sql.run(statement, id);
       if (empties) for (const { name } of wholeTables) this.#sql.run(`DELETE FROM ${name}`);
       for (const [table, each] of rows) this.#insert(table, each);
     });

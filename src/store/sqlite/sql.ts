@@ -1,3 +1,4 @@
+import { mostPieces } from "../left-pieces.ts";
 import { generationNames } from "../../task/record.ts";
 import {
   childTable,
@@ -207,10 +208,16 @@ export const deleteLine = "DELETE FROM line WHERE task_id = ? AND list = 'log' A
 
 export const selectPiece = `SELECT ${pieceBody.list()} FROM piece WHERE task_id = ? AND key = ? AND seq = ?`;
 export const insertPiece = replaceInto(pieceTable);
-export const deletePiecesOf = "DELETE FROM piece WHERE task_id = ? AND key = ?";
+/** What is left of an artifact that is not deleted is behind its end, and goes with its task. */
+export const deletePiecesOf = `DELETE FROM piece WHERE task_id = ?1 AND key = ?2 AND seq IN (
+  SELECT seq FROM piece WHERE task_id = ?1 AND key = ?2 LIMIT ${mostPieces})`;
 /** Of artifacts that have not ended. */
-export const deleteOpenPieces = `DELETE FROM piece WHERE task_id = ?1 AND key IN (
-  SELECT key FROM journal WHERE task_id = ?1 AND kind = 'artifact' AND done_at IS NULL)`;
+export const deleteOpenPieces = `DELETE FROM piece WHERE task_id = ?1 AND (key, seq) IN (
+  SELECT piece.key, piece.seq FROM journal CROSS JOIN piece ON piece.task_id = journal.task_id AND piece.key = journal.key
+  WHERE journal.task_id = ?1 AND kind = 'artifact' AND done_at IS NULL LIMIT ${mostPieces})`;
+/** The next task that has pieces, and whether it exists. */
+export const selectPieceOwner = `
+  SELECT task_id, EXISTS (SELECT 1 FROM task WHERE id = task_id) FROM piece WHERE task_id > ? ORDER BY task_id LIMIT 1`;
 
 export const selectOwners = "SELECT id, pid, host, since, handlers, retired, drain_until FROM owner";
 /** Owners whose tasks did not go to others. Read at the beginning of every transaction. */
@@ -310,7 +317,9 @@ export const deleteRequest = "DELETE FROM request WHERE task_id = ?";
 export const deleteJournal = "DELETE FROM journal WHERE task_id = ?";
 export const deleteOutcome = "DELETE FROM outcome WHERE task_id = ?";
 export const deleteLines = "DELETE FROM line WHERE task_id = ?";
-export const deletePieces = "DELETE FROM piece WHERE task_id = ?";
+export const deletePieces = `DELETE FROM piece WHERE task_id = ?1 AND (key, seq) IN (
+  SELECT key, seq FROM piece WHERE task_id = ?1 LIMIT ${mostPieces})`;
+export const deleteAllPieces = "DELETE FROM piece WHERE task_id = ?";
 export const deleteEvents = "DELETE FROM event INDEXED BY event_task WHERE task_id = ?";
 export const deleteMessages = "DELETE FROM message WHERE task_id = ?";
 

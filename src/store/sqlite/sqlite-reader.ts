@@ -18,6 +18,7 @@ import { readingCodecOf, type Sealing } from "../cipher.ts";
 import { type ClaimingHandler, compareNames, type HandlerName, noTurns } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
+import { ownersPage, type PieceOwner } from "../left-pieces.ts";
 import type { LimitPlace } from "../limits.ts";
 import type { QueueLength } from "../queue-length.ts";
 import { secretsIn } from "../secrets.ts";
@@ -175,6 +176,17 @@ export class SqliteReader {
     if (this.#sql.codec !== inClear) this.#assertProven(id);
     const row = this.#sql.get(sql.selectPiece, toStored(id), toStored(key), seq);
     return row === undefined ? undefined : pieceBody.read(id, row, this.#sql.codec).body;
+  }
+
+  pieceOwners(after: string): readonly PieceOwner[] {
+    const owners: PieceOwner[] = [];
+    for (let last = toStored(after); owners.length < ownersPage;) {
+      const row = this.#sql.get(sql.selectPieceOwner, last);
+      if (row === undefined) break;
+      owners.push({ id: idOf(row), exists: Number(row[1]) === 1 });
+      last = String(row[0]);
+    }
+    return owners;
   }
 
   limitPlaces(taskId: string): readonly LimitPlace[] {

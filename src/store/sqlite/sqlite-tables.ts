@@ -48,6 +48,7 @@ import { toStored } from "../stored-text.ts";
 import type { SqliteUsage } from "./usage-counts.ts";
 import type { PieceChange } from "../../task/journal-changes.ts";
 import type { TaskLine } from "../../task/task-line.ts";
+import { mostPieces } from "../left-pieces.ts";
 import { readableTasks } from "./readable-rows.ts";
 
 const secretAt = columnsOf(["value"]);
@@ -307,6 +308,13 @@ export class SqlitePieces {
 
   constructor(statements: Statements) {
     this.#sql = statements;
+  }
+
+  /** Of deleted tasks: as many as a commit should take. */
+  deleteLeft(ids: readonly string[]): number {
+    let count = 0;
+    for (const id of ids) if (count < mostPieces) count += this.#sql.run(sql.deletePieces, toStored(id));
+    return count;
   }
 
   change(taskId: string, change: PieceChange): void {

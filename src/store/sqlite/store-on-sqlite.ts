@@ -35,6 +35,7 @@ import type { SqliteReader } from "./sqlite-reader.ts";
 import { bulkOf } from "./sqlite-bulk.ts";
 import { reportsOf } from "./sqlite-reports.ts";
 import type { Sealing } from "../cipher.ts";
+import { LeftPieces } from "../left-pieces.ts";
 import { Protection } from "../protection.ts";
 import { storedSecrets } from "../secrets.ts";
 import type { Writer } from "./writer.ts";
@@ -74,6 +75,7 @@ export class StoreOnSqlite implements TaskStore {
   readonly #lifecycle = new Lifecycle();
   readonly #onCommit = new Set<(commands: number) => void>();
   #database: OpenDatabase | undefined;
+  #leftPieces: LeftPieces | undefined;
   #protection = new Protection();
 
   /** `place` names the database in messages. */
@@ -84,8 +86,13 @@ export class StoreOnSqlite implements TaskStore {
 
   open(owner: StoreOwner): Promise<void> {
     return this.#lifecycle.open(async () => {
+      const leftPieces = new LeftPieces({
+        some: async (ids) => (await this.#open().writer.write({ type: "left_pieces", ids })).count,
+        owners: (after) => this.#read((open) => open.pieceOwners(after)),
+      });
       const database = await this.#opening(owner, {
         committed: (changes, commands) => {
+          leftPieces.saw(changes);
           this.#feed.publish(changes, "self");
           if (commands > 0) for (const listener of this.#onCommit) listener(commands);
         },
@@ -105,6 +112,7 @@ export class StoreOnSqlite implements TaskStore {
         close: () => database.close(),
       });
       this.#database = database;
+      this.#leftPieces = leftPieces;
     });
   }
 
@@ -165,6 +173,7 @@ export class StoreOnSqlite implements TaskStore {
 
   readonly pieces: ArtifactPieces = {
     read: (id, key, seq) => this.#readTask(id, (reader) => reader.piece(id, key, seq)),
+    deleteLeft: async () => (await this.#leftPieces?.deleteSome()) ?? false,
   };
 
   readonly admin: AdminStore = {

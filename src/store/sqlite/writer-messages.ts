@@ -23,6 +23,9 @@ export type ReportWrite = {
   readonly oldest: number;
 };
 
+/** Deletes pieces of tasks that have been deleted. */
+export type LeftPiecesWrite = { readonly type: "left_pieces"; readonly ids: readonly string[] };
+
 /** Leaves a mark in the file of the database. */
 export type FileMark = { readonly type: "mark_file"; readonly mark: string };
 
@@ -30,10 +33,24 @@ export interface DoneResult {
   readonly ok: true;
 }
 
-export type WriterCommand =
-  TaskCommand | SessionWrite | MessageWrite | LimitWrite | HandlersWrite | ReportWrite | FileMark;
+/** How many rows were deleted. */
+export interface CountResult {
+  readonly ok: true;
+  readonly count: number;
+}
 
-export type WriterResult = CommandResult | SessionResult | MessageResult | LimitAnswer | DoneResult;
+export type WriterCommand =
+  | LeftPiecesWrite
+  | TaskCommand
+  | SessionWrite
+  | MessageWrite
+  | LimitWrite
+  | HandlersWrite
+  | ReportWrite
+  | FileMark;
+
+export type WriterResult =
+  CountResult | CommandResult | SessionResult | MessageResult | LimitAnswer | DoneResult;
 
 /** What the main thread sends to the writer's thread. It sends a group only after the answer to the one before. */
 export type WriterRequest =

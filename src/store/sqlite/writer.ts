@@ -12,11 +12,13 @@ import { messageOf } from "./sqlite-error.ts";
 import type { WriterOptions } from "./writer-connection.ts";
 import type {
   CommandAnswer,
+  CountResult,
   DoneResult,
   FileMark,
   HandlersWrite,
   LimitWrite,
   MessageWrite,
+  LeftPiecesWrite,
   ReportWrite,
   SessionWrite,
   WriterAnswer,
@@ -92,6 +94,7 @@ export class Writer {
   write(command: SessionWrite): Promise<SessionResult>;
   write(command: MessageWrite): Promise<MessageResult>;
   write(command: LimitWrite): Promise<LimitAnswer>;
+  write(command: LeftPiecesWrite): Promise<CountResult>;
   write(command: HandlersWrite | ReportWrite | FileMark): Promise<DoneResult>;
   write(command: WriterCommand): Promise<WriterResult> {
     return new Promise((resolve, reject) => {
@@ -274,9 +277,9 @@ function failed(message: string): HoldfastError {
   return new HoldfastError("store_failed", message);
 }
 
-/** Whether it is about the owner itself, and counts as no write. */
+/** Whether it is about the owner itself, or what others have left, and counts as no write. */
 function isOwn({ type }: WriterCommand): boolean {
-  return type === "report" || type === "mark_file";
+  return type === "report" || type === "mark_file" || type === "left_pieces";
 }
 
 function isPlain(command: WriterCommand): boolean {
