@@ -30,7 +30,15 @@ async function ended(store: TaskStore, name: string): Promise<void> {
   await store.write(createRunning(name));
   await withFile(store, name, many);
   const value = { value: '{"bytes":3}', error: null };
-  await store.write({ ...held, id, type: "record_step", key: "file", artifact: true, begunAt: noon, ...value });
+  await store.write({
+    ...held,
+    id,
+    type: "record_step",
+    key: "file",
+    artifact: true,
+    begunAt: noon,
+    ...value,
+  });
   await store.write({ type: "cancel", now: noon + 2, id });
 }
 
