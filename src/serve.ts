@@ -15,3 +15,5 @@ export type { CommandOptions, CommandSettings } from "./serve/command/command.ts
 export type { ArgvItem } from "./serve/command/argv.ts";
 export type { ToolSettings } from "./serve/tool-settings.ts";
 export type { ArgumentsSchema } from "./serve/input-schema.ts";
+export { openapi } from "./serve/openapi/openapi.ts";
+export type { Credential, OpenApiOptions, OperationOptions } from "./serve/openapi/openapi-options.ts";

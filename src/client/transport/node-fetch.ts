@@ -23,8 +23,8 @@ async function send(
   { method = "GET", headers, body, signal }: RequestInit,
   connecting: Pick<RequestOptions, "agent" | "lookup">,
 ): Promise<Response> {
-  if (body !== undefined && body !== null && typeof body !== "string")
-    throw new TypeError("The body of a request must be a string");
+  if (body !== undefined && body !== null && typeof body !== "string" && !(body instanceof Uint8Array))
+    throw new TypeError("The body of a request must be a string or bytes");
   // A request on a keep-alive connection that the server has just closed would be lost: one turn of the event loop
   // reads the close, the next one drops the connection.
   await nextTurn();

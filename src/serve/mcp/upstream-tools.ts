@@ -2,6 +2,7 @@ import { fromJsonSchema, type StandardSchemaWithJSON, type Tool } from "@modelco
 import { sameJson } from "../../generation/same-json.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { isPollingTool } from "../../server/plain/polling-tool-definitions.ts";
+import { isNamed } from "../name-patterns.ts";
 import type { SourceTool } from "../source.ts";
 import { toolOptionsOf, type McpUpstreamOptions, type UpstreamToolOptions } from "./mcp-options.ts";
 import { callUpstream, passThrough, type Upstream, type UpstreamCall } from "./upstream-call.ts";
@@ -64,13 +65,6 @@ export class UpstreamTools {
       preview: (args) => `tools/call ${JSON.stringify({ name: from.name, arguments: args }, null, 2)}`,
     };
   }
-}
-
-function isNamed(name: string, patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => {
-    const source = pattern.split("*").map((part) => part.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&"));
-    return new RegExp(`^${source.join(".*")}$`, "su").test(name);
-  });
 }
 
 function repeatAllows(

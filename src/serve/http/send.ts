@@ -1,0 +1,112 @@
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import { systemClock } from "../../client/clock.ts";
+import { fetchBy } from "../../client/transport/node-fetch.ts";
+import {
+  allowedAddresses,
+  checkedLookup,
+  RefusedAddress,
+  refusalOfHost,
+} from "../../runtime/allowed-addresses.ts";
+
+export interface HttpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer> | undefined;
+}
+
+/** The answer to a request, as the journal keeps it. */
+export interface HttpAnswer {
+  /** Where it came from, in the end. */
+  readonly url: string;
+  readonly status: number;
+  /** By their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** A body of text. */
+  readonly text?: string;
+  /** Any other body. */
+  readonly bytes?: Uint8Array;
+  /** The body has more than `maxBytes`, and was not read. */
+  readonly isLarge?: true;
+}
+
+export interface SendOptions {
+  readonly signal: AbortSignal;
+  /** The longest body that is read; more is left unread (`isLarge`). */
+  readonly maxBytes: number;
+  /** How long the whole answer may take, in milliseconds. Left out: no limit. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/**
+ * Sends requests to services: to addresses of the public internet, and to those that `allow` names, as hosts, addresses or ranges. Uses no proxies, and
+ * follows no redirects.
+ */
+export class Sender {
+  readonly #allowed: ReturnType<typeof allowedAddresses>;
+  readonly #https: typeof fetch;
+  readonly #http: typeof fetch;
+
+  constructor(allow: readonly string[] = []) {
+    this.#allowed = allowedAddresses(allow);
+    const lookup = checkedLookup(this.#allowed);
+    this.#https = fetchBy({ agent: new HttpsAgent({ lookup }) }) as typeof fetch;
+    this.#http = fetchBy({ agent: new HttpAgent({ lookup }) }) as typeof fetch;
+  }
+
+  /** Sends a request once, and reads what fits of the answer. */
+  async send(request: HttpRequest, { signal, maxBytes, timeoutMs }: SendOptions): Promise<HttpAnswer> {
+    const { method, url, headers, body } = request;
+    const { protocol, hostname } = new URL(url);
+    const refusal = refusalOfHost(hostname, this.#allowed);
+    if (refusal !== undefined && !this.#allowed.hosts.has(hostname)) throw new RefusedAddress(refusal);
+    const deadline = timeoutMs === undefined ? undefined : systemClock.deadline(timeoutMs);
+    try {
+      const signals = deadline === undefined ? signal : AbortSignal.any([signal, deadline.signal]);
+      const init = { method, headers: { ...headers }, signal: signals, ...(body !== undefined && { body }) };
+      const response = await (protocol === "https:" ? this.#https : this.#http)(url, init);
+      return {
+        url,
+        status: response.status,
+        headers: headersOf(response),
+        ...(await bodyOf(response, maxBytes)),
+      };
+    } finally {
+      deadline?.clear();
+    }
+  }
+}
+
+/** Credentials and cookies in an answer are nobody's business. */
+function headersOf({ headers }: Response): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => name !== "set-cookie"));
+}
+
+async function bodyOf(
+  { body, headers }: Response,
+  maxBytes: number,
+): Promise<Pick<HttpAnswer, "text" | "bytes" | "isLarge">> {
+  if (body === null) return { text: "" };
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body as AsyncIterable<Uint8Array>) {
+    size += part.length;
+    if (size > maxBytes) return { isLarge: true }; // leaving the loop ends the stream
+    parts.push(part);
+  }
+  const bytes = Buffer.concat(parts);
+  return isText(headers.get("content-type"))
+    ? { text: bytes.toString("utf8") }
+    : { bytes: new Uint8Array(bytes) };
+}
+
+function isText(type: string | null): boolean {
+  return type === null || /^text\/|[/+](?:json|xml|yaml|javascript)\b|urlencoded|ndjson/iu.test(type);
+}
+
+/** Without the query, which may have keys in it. */
+export function shown(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}

@@ -1,0 +1,281 @@
+import {
+  fromJsonSchema,
+  type CallToolResult,
+  type StandardSchemaWithJSON,
+} from "@modelcontextprotocol/server";
+import { isJsonObject } from "../../generation/message.ts";
+import type { TaskContext } from "../../runtime/tool/task-context.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { millisecondsOf } from "../../task/time.ts";
+import { exchange, statusRequest } from "../http/exchange.ts";
+import { Sender, shown, type HttpAnswer, type HttpRequest } from "../http/send.ts";
+import { isNamed } from "../name-patterns.ts";
+import type { Finding, SourceTool, ToolSource } from "../source.ts";
+import { errorResult, jsonResult } from "../tool-settings.ts";
+import { loadDocument, type OpenApiDocument } from "./document.ts";
+import { at, jsonOf, linksOf, type Asked } from "./links.ts";
+import {
+  assertOpenApiOptions,
+  toolOptionsOf,
+  type OpenApiOptions,
+  type OperationOptions,
+} from "./openapi-options.ts";
+import { readOperations, type Operation } from "./operations.ts";
+import { textOf } from "./parameters.ts";
+import { Security } from "./security.ts";
+
+/** The longest answer that becomes a result; a longer one, or one that is no text, becomes a file. */
+const maxAnswerBytes = 256 * 1024;
+
+const acting = /cancel|abort|stop|delete/iu;
+
+/**
+ * The operations of an OpenAPI document, of 3.0 or 3.1, as a source of tools. Each call is a durable request: sent again where it may be, looked at
+ * until the service has done what it accepted with 202, and never sent twice without the service's knowledge. What the document uses that is not
+ * supported is reported when it opens. Throws `configuration` for options that are wrong.
+ *
+ * ```ts
+ * await serveTools(tasks, [
+ *   openapi("shop", { document: "shop.yaml", include: ["tag:orders"], credentials: { apiKey: process.env.SHOP_KEY } }),
+ * ]);
+ * ```
+ */
+export function openapi(name: string, options: OpenApiOptions): ToolSource {
+  const what = `openapi ${name}`;
+  assertOpenApiOptions(what, options);
+  return {
+    name: what,
+    open: async (host) => {
+      const { tools, problems } = await OpenApiTools.read(what, options);
+      for (const problem of problems) host.onError(new Error(`${what}: ${problem}`));
+      host.setTools(tools);
+      return { close: async () => undefined };
+    },
+    check: async () => check(what, options),
+  };
+}
+
+async function check(what: string, options: OpenApiOptions): Promise<readonly Finding[]> {
+  try {
+    const { tools, problems } = await OpenApiTools.read(what, options);
+    return [
+      { check: what, works: true, detail: `has ${tools.length} tools` },
+      ...problems.map((detail) => ({ check: what, works: null, detail })),
+    ];
+  } catch (error) {
+    return [{ check: what, works: false, detail: error instanceof Error ? error.message : String(error) }];
+  }
+}
+
+class OpenApiTools {
+  readonly #options: OpenApiOptions;
+  readonly #document: OpenApiDocument;
+  readonly #server: string;
+  readonly #sender: Sender;
+  /** All of the document, since links may lead to those that are not served. */
+  readonly #operations: readonly Operation[];
+
+  static async read(
+    what: string,
+    options: OpenApiOptions,
+  ): Promise<{ readonly tools: readonly SourceTool[]; readonly problems: readonly string[] }> {
+    const sender = new Sender(options.allow);
+    const document = await loadDocument(what, options.document, sender);
+    try {
+      const server = serverOf(document, options.server);
+      const security = new Security(document, options.credentials ?? {}, sender);
+      const chosen = readOperations(document, security, (operation) => isChosen(operation, options));
+      const { operations } = readOperations(document, security, () => true);
+      const made = new OpenApiTools(options, document, server, sender, operations);
+      const unknown = Object.keys(options.operations ?? {}).filter(
+        (id) => !operations.some((each) => each.id === id),
+      );
+      if (unknown.length > 0)
+        throw new Error(`operations has ${unknown.join(", ")}, which the document does not have`);
+      return { tools: chosen.operations.map((each) => made.#tool(each)), problems: chosen.problems };
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new HoldfastError("configuration", `${what}: ${why}.`, { cause });
+    }
+  }
+
+  private constructor(
+    options: OpenApiOptions,
+    document: OpenApiDocument,
+    server: string,
+    sender: Sender,
+    operations: readonly Operation[],
+  ) {
+    this.#options = options;
+    this.#document = document;
+    this.#server = server;
+    this.#sender = sender;
+    this.#operations = operations;
+  }
+
+  #tool(operation: Operation): SourceTool {
+    const { prefix = "", durable = true, operations = {} } = this.#options;
+    const { id, title, description, annotations, inputSchema } = operation;
+    const own: OperationOptions = Object.hasOwn(operations, id) ? (operations[id] ?? {}) : {};
+    return {
+      name: own.name ?? `${prefix}${id}`.replaceAll(/[^\w.-]/gu, "_"),
+      config: {
+        ...(title !== undefined && { title }),
+        ...(description !== undefined && { description }),
+        annotations,
+        inputSchema: inputOf(inputSchema),
+        ...((own.durable ?? durable) ? { onCrash: "resume" } : { task: "forbidden" }),
+        ...toolOptionsOf(own),
+      },
+      handler: async (args, task) => this.#call(operation, own, args, task),
+      approval: own.approval,
+      preview: async (args) => shownRequest(await this.#request(operation, args, "preview")),
+    };
+  }
+
+  async #request(
+    operation: Operation,
+    args: Readonly<Record<string, unknown>>,
+    key: string,
+  ): Promise<HttpRequest> {
+    const { headers = {}, idempotencyHeader, respondAsync = false } = this.#options;
+    const request = await operation.request(this.#server, args, `holdfast-${key.replaceAll(/\W/gu, "")}`);
+    const changes = operation.annotations.readOnlyHint !== true;
+    return {
+      ...request,
+      headers: {
+        ...request.headers,
+        ...Object.fromEntries(Object.entries(headers).map(([name, set]) => [name.toLowerCase(), set])),
+        ...(respondAsync && changes && { prefer: "respond-async" }),
+        ...(idempotencyHeader !== undefined && changes && { [idempotencyHeader.toLowerCase()]: key }),
+      },
+    };
+  }
+
+  async #call(
+    operation: Operation,
+    own: OperationOptions,
+    args: Readonly<Record<string, unknown>>,
+    task: TaskContext,
+  ): Promise<CallToolResult> {
+    const { retries = 5, idempotencyHeader, timeoutMs } = this.#options;
+    const mayRepeat =
+      own.mayRepeat ?? (operation.annotations.idempotentHint === true || idempotencyHeader !== undefined);
+    const isPending = (answer: HttpAnswer): boolean => goesOn(answer, own.pending);
+    // Links name what was asked. Their requests have credentials, and so are made anew in each attempt.
+    const request = await this.#request(operation, args, "links");
+    const asked: Asked = { operation, args, request };
+    let cancelling: HttpRequest | undefined;
+    const linked = new Map<HttpAnswer, HttpRequest | undefined>();
+    const prepare = async (answer: HttpAnswer): Promise<void> => {
+      const links = [...linksOf(this.#document, this.#operations, asked, answer)];
+      const looking = links.find(([, { operation: to }]) => to.method === "GET")?.[1];
+      const ending = links.find(
+        ([name, { operation: to }]) => to.method !== "GET" && acting.test(`${name} ${to.id} ${to.method}`),
+      )?.[1];
+      linked.set(answer, looking && (await this.#request(looking.operation, looking.args, "look")));
+      if (ending !== undefined) cancelling = await this.#request(ending.operation, ending.args, "cancel");
+    };
+    const answer = await exchange(task, {
+      sender: this.#sender,
+      key: "request",
+      request: (key) => this.#request(operation, args, key),
+      mayRepeat,
+      retries,
+      maxBytes: maxAnswerBytes,
+      timeoutMs: timeoutMs === undefined ? undefined : millisecondsOf(timeoutMs),
+      prepare,
+      isDone: (each) => !isPending(each),
+      next: (each, from) => {
+        const pointed = statusRequest(each, from, isPending(each));
+        return pointed ?? (isPending(each) ? linked.get(each) : undefined);
+      },
+      cancel: () => cancelling,
+    });
+    return this.#result(task, answer);
+  }
+
+  async #result(task: TaskContext, answer: HttpAnswer): Promise<CallToolResult> {
+    const { status, text = "", bytes, isLarge, url } = answer;
+    if (status >= 400) return errorResult(`HTTP ${status} from ${shown(url)}. ${text}`.trim());
+    if (isLarge === true)
+      return errorResult(
+        `The answer of ${shown(url)} has more than ${maxAnswerBytes} bytes, which is more than a result can have.`,
+      );
+    if (bytes !== undefined) {
+      const mimeType = answer.headers["content-type"]?.split(";")[0];
+      const link = await task.artifact(fileName(answer), bytes, mimeType === undefined ? {} : { mimeType });
+      return { content: [link] };
+    }
+    const json = jsonOf(answer);
+    if (isJsonObject(json)) return jsonResult(json);
+    return { content: [{ type: "text", text: text === "" ? `HTTP ${status}` : text }] };
+  }
+}
+
+function goesOn(answer: HttpAnswer, pending: OperationOptions["pending"]): boolean {
+  if (answer.status === 202) return true;
+  if (pending === undefined || answer.status >= 300) return false;
+  const found = at(jsonOf(answer), pending.at);
+  return typeof found === "string" && pending.is.includes(found);
+}
+
+/** Whether the operation is named: by its id, a tag of it, or its method and path. */
+function isChosen(
+  { id, method, path, tags }: Pick<Operation, "id" | "method" | "path" | "tags">,
+  { include, exclude = [] }: OpenApiOptions,
+): boolean {
+  const names = [id, `${method} ${path}`, ...tags.map((tag) => `tag:${tag}`)];
+  const isIn = (patterns: readonly string[]): boolean => names.some((each) => isNamed(each, patterns));
+  return (include === undefined || isIn(include)) && !isIn(exclude);
+}
+
+/** Without a slash at its end. Throws if there is none. */
+function serverOf(document: OpenApiDocument, given: string | undefined): string {
+  const { servers } = document.root;
+  const first = Array.isArray(servers) ? document.object(servers[0]) : {};
+  const variables = document.object(first["variables"]);
+  const template = given ?? (typeof first["url"] === "string" ? first["url"] : "/");
+  const url = template.replaceAll(/\{([^}]+)\}/gu, (_, name: string) =>
+    textOf(document.object(variables[name])["default"] ?? ""),
+  );
+  if (!URL.canParse(url, document.url))
+    throw new Error(`the document names no address of a server (${template}): set server`);
+  return new URL(url, document.url).href.replace(/\/$/u, "");
+}
+
+/** A schema that cannot be checked here is checked by the service alone. */
+function inputOf(schema: Record<string, unknown>): StandardSchemaWithJSON {
+  const made = fromJsonSchema(schema as Parameters<typeof fromJsonSchema>[0]);
+  try {
+    void made["~standard"].validate({});
+    return made;
+  } catch {
+    return {
+      "~standard": {
+        version: 1,
+        vendor: "holdfast",
+        validate: (value) => ({ value }),
+        jsonSchema: { input: () => schema, output: () => schema },
+      },
+    };
+  }
+}
+
+function fileName({ url, headers }: HttpAnswer): string {
+  const [, quoted, plain] =
+    /filename="([^"]+)"|filename=([^;\s]+)/iu.exec(headers["content-disposition"] ?? "") ?? [];
+  const last = new URL(url).pathname.split("/").at(-1);
+  const name = (quoted ?? plain ?? last ?? "").replaceAll(/[^\w.-]/gu, "_");
+  return name === "" || /^\.+$/u.test(name) ? "answer" : name;
+}
+
+const secret = /authorization|cookie|key|token|secret/iu;
+
+function shownRequest({ method, url, headers, body }: HttpRequest): string {
+  const lines = Object.entries(headers).map(([name, set]) => `${name}: ${secret.test(name) ? "…" : set}`);
+  const text = typeof body === "string" ? body : body === undefined ? "" : `(${body.length} bytes)`;
+  return [`${method} ${shown(url)}${new URL(url).search === "" ? "" : "?…"}`, ...lines, "", text]
+    .join("\n")
+    .trim();
+}
