@@ -7,6 +7,7 @@ export type {
   AdminHandlerOptions,
   DashboardEndpointOptions,
   DashboardOptions,
+  EndpointBeside,
   MetricsHandlerOptions,
   MetricsEndpointOptions,
   MetricsText,

@@ -149,6 +149,18 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
       does: 'for ~/.bashrc: eval "$(holdfast completion bash)"',
     },
   ],
+  serve: [
+    { line: "holdfast serve --init", does: "writes tools.yaml, with examples" },
+    { line: "holdfast serve tools.yaml", does: "serves its tools, and follows its changes" },
+    {
+      line: "holdfast serve tools.yaml --dry-run count_lines file=notes.md",
+      does: "prints what a call would run",
+    },
+    {
+      line: "holdfast serve -- npx -y @modelcontextprotocol/server-everything",
+      does: "makes the tools of another server durable",
+    },
+  ],
   init: [{ line: "holdfast init reports", does: "writes a project to the folder reports" }],
   migrate: [
     { line: "holdfast migrate postgres://db.example/app --dry-run", does: "prints what would be done" },
@@ -309,7 +321,7 @@ const groups: readonly (readonly [string, readonly string[]])[] = [
   ],
   ["Tasks:", ["ls", "result", "watch", "get", "logs", "answer", "cancel", "forget"]],
   ["Resources and prompts:", ["resources", "read", "prompts", "prompt", "complete"]],
-  ["Servers of your own:", ["init", "replay", "dashboard", "admin", "journal", "check", "migrate"]],
+  ["Servers of your own:", ["init", "serve", "replay", "dashboard", "admin", "journal", "check", "migrate"]],
 ];
 
 const widest = 80;

@@ -1,4 +1,4 @@
-import { Argument, Command, InvalidArgumentError } from "commander";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
 import { addBaseCommands } from "./base-program.ts";
 import {
   databaseForms,
@@ -23,6 +23,7 @@ import type { InitOptions } from "./command/init.ts";
 import type { ListOptions } from "./command/list.ts";
 import type { MigrateOptions } from "./command/migrate.ts";
 import type { LogsOptions } from "./command/logs.ts";
+import type { ServeCommandOptions } from "./command/serve.ts";
 import type { OutcomeOptions } from "./command/watch.ts";
 import { shells, type Shell } from "./completion/scripts.ts";
 import type { Context, ServerOptions } from "./context.ts";
@@ -187,6 +188,24 @@ export async function makeProgram(
     .action(async (dir: string, options: InitOptions) =>
       end(await (await import("./command/init.ts")).init(context, { dir, options })),
     );
+
+  program
+    .command("serve")
+    .description("serve programs, APIs and other MCP servers as durable tools, as a file says")
+    .argument("[file]", "the file, YAML or JSON (default: tools.yaml)")
+    .argument("[pairs...]", "with --dry-run: the arguments, as for call")
+    .usage("[options] [file] | --upstream <url> | -- <command>")
+    .option("--check", "look for mistakes, programs and servers, and serve nothing")
+    .option("--dry-run <tool>", "print what a call of this tool would run or send, and run nothing")
+    .option("--init", "write the file, with examples and comments")
+    .option("--stdio", "serve the one client on stdin and stdout, whatever the file says")
+    .option("--port <port>", "the port to listen on, whatever the file says", port)
+    .option("--upstream <url>", "serve the tools of this MCP server, without a file")
+    .addOption(new Option("--program <line>").hideHelp())
+    .action(async (file: string | undefined, pairs: string[], options: ServeCommandOptions) => {
+      const given = file === undefined ? [] : [file, ...pairs];
+      end(await (await import("./command/serve.ts")).serve(context, { words: given, options }));
+    });
 
   program
     .command("migrate")

@@ -1,8 +1,11 @@
-import type { McpRequestContext, McpServer } from "@modelcontextprotocol/server";
+import type { CallToolResult, McpRequestContext, McpServer } from "@modelcontextprotocol/server";
 import { errorReporter, type OnError } from "../runtime/error-reporter.ts";
+import type { TaskContext } from "../runtime/tool/task-context.ts";
 import type { DurableTool } from "../runtime/tool/tool.ts";
 import type { Tasks } from "../server/tasks.ts";
 import { HoldfastError } from "../task/fault.ts";
+import { refusalOf } from "./approval.ts";
+import { errorResult } from "./tool-settings.ts";
 import type { OpenSource, SourceTool, ToolSource } from "./source.ts";
 
 /** Options of `serveTools`. */
@@ -145,9 +148,8 @@ class Served implements ServedTools {
     for (const [name, { tool, source }] of wanted) {
       if (this.#registered.has(name)) continue;
       try {
-        const { config, handler } = tool;
-        const durable = this.#tasks.tool(name, config, async (args, task) =>
-          handler(args as Record<string, unknown>, task),
+        const durable = this.#tasks.tool(name, tool.config, async (args, task) =>
+          call(tool, args as Record<string, unknown>, task),
         );
         this.#registered.set(name, { tool, durable });
       } catch (cause) {
@@ -161,6 +163,16 @@ class Served implements ServedTools {
       }
     }
   }
+}
+
+/** Runs a call, after whoever has to agree has. */
+async function call(
+  { name, approval, handler }: SourceTool,
+  args: Record<string, unknown>,
+  task: TaskContext,
+): Promise<CallToolResult> {
+  const refusal = approval && (await refusalOf(approval, name, args, task));
+  return refusal === undefined ? handler(args, task) : errorResult(refusal);
 }
 
 function nameTaken(name: string, one: ToolSource, other: ToolSource): HoldfastError {

@@ -44,7 +44,7 @@ export const layers: Readonly<Record<string, LayerRule>> = {
   },
   // Tools that exist elsewhere, as durable tools: other servers are called by the client.
   serve: {
-    from: ["task", "options", "generation", "runtime", "server", "client", "serve"],
+    from: ["task", "options", "generation", "runtime", "server", "client", "env", "serve"],
     typesFrom: ["store"],
   },
   // Agents with tools of many servers. An adapter knows its framework, which is the author's choice.

@@ -64,6 +64,7 @@ export function moveServerFirst(argv: readonly string[]): readonly string[] {
   if (at === -1 || at === argv.length - 1) return argv;
   const server = `${commandPrefix}${join(argv.slice(at + 1))}`;
   const [command = "", ...rest] = argv.slice(0, at);
+  if (command === "serve") return [command, ...rest, "--program", join(argv.slice(at + 1))];
   if (command === "servers") return [command, ...rest, server]; // servers add NAME SERVER
   return serverFirst.has(command) ? [command, server, ...rest] : [command, ...rest, "--server", server];
 }

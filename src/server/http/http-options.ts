@@ -26,6 +26,7 @@ import {
   metricsEndpointOptions,
   type AdminEndpointOptions,
   type DashboardEndpointOptions,
+  type EndpointBeside,
   type MetricsEndpointOptions,
 } from "./operator-options.ts";
 import { DeclaredRequestOptions, longestMs } from "./request-options.ts";
@@ -303,6 +304,8 @@ class DeclaredHttpOptions extends DeclaredNodeHandlerOptions {
   readonly metrics?: MetricsEndpointOptions = options(metricsEndpointOptions);
   /** A dashboard for operators, on the same host and port. Default: none. */
   readonly dashboard?: DashboardEndpointOptions = options(dashboardEndpointOptions);
+  /** The addresses of waits for events, on the same host and port: what `createEventHandler(tasks)` returns. Default: none. */
+  readonly events?: EndpointBeside = value("what createEventHandler() returns", isFunction);
 }
 
 export interface HttpOptions extends DeclaredHttpOptions {}
@@ -318,6 +321,7 @@ type WithoutDefault =
   | "admin"
   | "metrics"
   | "dashboard"
+  | "events"
   | "onSessionOpened"
   | "onSessionClosed";
 

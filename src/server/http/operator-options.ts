@@ -1,3 +1,4 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { isFunction, isObject, joined, tableOf, text, value } from "../../options/options.ts";
 import { nameOptions, requestOptions, type NameOptions, type RequestOptions } from "./request-options.ts";
 
@@ -117,3 +118,11 @@ export const dashboardOptions = joined(
   tableOf<DashboardPageOptions>(DeclaredDashboardPageOptions),
   requestOptions,
 );
+
+/** An endpoint beside that of MCP, on the same host and port: what `createEventHandler` returns. */
+export interface EndpointBeside {
+  (incoming: IncomingMessage, outgoing: ServerResponse, next?: (error?: unknown) => void): void;
+  readonly path: string;
+  serves(pathname: string): boolean;
+  close(): void;
+}

@@ -13,7 +13,8 @@ import { DashboardRequests } from "./dashboard/dashboard-requests.ts";
 import { MetricsRequests } from "./metrics/metrics-requests.ts";
 import { pathnameOf } from "./node-request.ts";
 import type { OpenWork } from "./open-work.ts";
-import { operatorEndpoint, type OperatorEndpoint } from "./operator-endpoint.ts";
+import { operatorEndpoint } from "./operator-endpoint.ts";
+import type { EndpointBeside } from "./operator-options.ts";
 
 /** A server that listens. */
 export interface HttpServer {
@@ -94,16 +95,16 @@ function withHostDefault(options: HttpOptions, host: string): HttpOptions {
 }
 
 /** The endpoints for operators of a server that listens itself, under the names that its MCP endpoint has: those that were asked for. */
-export function endpointsBesideMcp(server: TaskServer, options: HttpOptions): readonly OperatorEndpoint[] {
-  const { admin, metrics, dashboard, path = "/mcp" } = options;
+export function endpointsBesideMcp(server: TaskServer, options: HttpOptions): readonly EndpointBeside[] {
+  const { admin, metrics, dashboard, events, path = "/mcp" } = options;
   const { allowedHosts, allowedOrigins, requestTimeoutMs } = options;
   const names = {
     ...(allowedHosts !== undefined && { allowedHosts }),
     ...(allowedOrigins !== undefined && { allowedOrigins }),
   };
   const timeout = requestTimeoutMs === undefined ? {} : { requestTimeoutMs };
-  const endpoints: OperatorEndpoint[] = [];
-  const add = (name: string, endpoint: OperatorEndpoint): void => {
+  const endpoints: EndpointBeside[] = [];
+  const add = (name: string, endpoint: EndpointBeside): void => {
     const hidden = [path, ...endpoints.map((other) => other.path)].find((other) => endpoint.serves(other));
     const hider = endpoints.find((other) => other.serves(endpoint.path));
     if (hidden !== undefined || hider !== undefined) {
@@ -125,13 +126,14 @@ export function endpointsBesideMcp(server: TaskServer, options: HttpOptions): re
     const requests = new DashboardRequests(server, { ...dashboard, authenticate, ...names, ...timeout });
     add("dashboard", operatorEndpoint(requests, server.onError));
   }
+  if (events !== undefined) add("events", events);
   return endpoints;
 }
 
 /** Routes requests to an operators' endpoint or to that of clients. A stop waits for the answers of all. */
 export function listenerOf(
   handle: RequestListener,
-  endpoints: readonly OperatorEndpoint[],
+  endpoints: readonly EndpointBeside[],
   open: Pick<OpenWork, "begin">,
 ): RequestListener {
   if (endpoints.length === 0) return handle;

@@ -1,0 +1,165 @@
+import { access, readFile, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import { split } from "shlex";
+import type { JsonObject } from "../../generation/message.ts";
+import type { ServedPlace } from "../../serve/file/serve-file.ts";
+import type { Finding, SourceTool } from "../../serve/source.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { readInputSchema } from "../arguments/input-schema.ts";
+import { didYouMean } from "../arguments/nearest.ts";
+import { completeArguments, parseArguments } from "../arguments/parse-arguments.ts";
+import { readPairs } from "../arguments/read-pairs.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
+import { watchSignals } from "../terminal/signal-watch.ts";
+
+export interface ServeCommandOptions {
+  readonly check?: true;
+  readonly dryRun?: string;
+  readonly init?: true;
+  readonly stdio?: true;
+  readonly port?: number;
+  readonly upstream?: string;
+  /** The words after `--`, quoted. */
+  readonly program?: string;
+}
+
+interface ServeCommand {
+  /** A file, and the pairs of `--dry-run`. */
+  readonly words: readonly string[];
+  readonly options: ServeCommandOptions;
+}
+
+/** `holdfast serve tools.yaml`: serves the tools of a file, or of another server, until it is interrupted. */
+export async function serve(context: Context, command: ServeCommand): Promise<ExitCode> {
+  try {
+    return await run(context, command);
+  } catch (error) {
+    const isMistake = error instanceof HoldfastError && mistakes.has(error.code);
+    if (isMistake || (error instanceof Error && error.name === "ToolsFileError"))
+      throw new UsageError(error.message);
+    throw error;
+  }
+}
+
+/** What whoever serves has to correct. */
+const mistakes: ReadonlySet<string> = new Set([
+  "configuration",
+  "address_in_use",
+  "store_url",
+  "store_locked",
+]);
+
+async function run(context: Context, { words, options }: ServeCommand): Promise<ExitCode> {
+  const { output, io } = context;
+  const [file = "tools.yaml", ...pairs] = words;
+  if (options.init === true) return init(context, file);
+  // Loaded on demand, so that other commands start faster.
+  const { serveFile, toolsFileAt, upstreamPlace } = await import("../../serve/file/serve-file.ts");
+  const { program, upstream = program === undefined ? undefined : split(program) } = options;
+  if (upstream !== undefined && words.length > 0)
+    throw new UsageError(`Give either the file ${file}, or a command line after --, or --upstream URL.`);
+  const place =
+    upstream === undefined ? toolsFileAt(resolve(io.cwd, file), io.env) : upstreamPlace(upstream, io.cwd);
+  if (options.check === true) return check(context, place);
+  if (options.dryRun !== undefined) return dryRun(context, place, options.dryRun, pairs);
+  if (pairs.length > 0) throw new UsageError(`${pairs.join(" ")} is not understood: serve takes one file.`);
+  using interrupts = watchSignals();
+  const note = (line: string): void => output.note(line);
+  const running = await serveFile(place, { env: io.env, stdio: options.stdio, port: options.port, note });
+  const reload = (): void => {
+    void running
+      .reload()
+      .catch((error: unknown) => note(error instanceof Error ? error.message : String(error)));
+  };
+  process.on("SIGHUP", reload);
+  try {
+    if (running.url !== undefined) await output.print(`${running.url}\n`);
+    await Promise.race([running.closed, aborted(interrupts.signal)]);
+  } finally {
+    process.off("SIGHUP", reload);
+    await running.close();
+  }
+  return interrupts.signal.aborted ? interruptedBy(interrupts) : exitCodes.done;
+}
+
+async function check({ output }: Context, place: ServedPlace): Promise<ExitCode> {
+  const { sources } = place.load();
+  const findings: Finding[] = [];
+  for (const source of sources) findings.push(...((await source.check?.()) ?? []));
+  for (const { check: name, works, detail } of findings)
+    await output.print(`${works === null ? "-" : works ? "yes" : "no"}  ${name}: ${detail}\n`);
+  const isFine = findings.every(({ works }) => works !== false);
+  if (isFine) output.note(`${place.path} can be served.`);
+  return isFine ? exitCodes.done : exitCodes.usage;
+}
+
+/** Prints what a call would run or send. */
+async function dryRun(
+  { output, io }: Context,
+  place: ServedPlace,
+  name: string,
+  pairs: readonly string[],
+): Promise<ExitCode> {
+  const tools: SourceTool[] = [];
+  for (const source of place.load().sources) {
+    const opened = await source.open({
+      setTools: (found) => void tools.push(...found),
+      onError: () => undefined,
+    });
+    await opened.close();
+  }
+  const tool = tools.find((each) => each.name === name);
+  if (tool === undefined)
+    throw new UsageError(
+      `${place.path} has no tool ${JSON.stringify(name)}. ${didYouMean(
+        name,
+        tools.map((each) => each.name),
+      )}`,
+    );
+  if (tool.preview === undefined)
+    throw new UsageError(`${name} is a tool of another server, which alone knows what its calls do.`);
+  const { inputSchema } = tool.config;
+  const schema = readInputSchema(inputSchema === undefined ? {} : jsonOf(inputSchema));
+  const args = completeArguments(parseArguments(await readPairs(pairs, io.cwd), schema, {}), schema);
+  await output.print(`${(await tool.preview(args)).trimEnd()}\n`);
+  return exitCodes.done;
+}
+
+function jsonOf(schema: object): JsonObject {
+  const { jsonSchema } = (schema as StandardSchemaWithJSON)["~standard"];
+  return jsonSchema.input({ target: "draft-2020-12" });
+}
+
+/** The package's root. */
+const own = new URL(import.meta.url.endsWith(".ts") ? "../../../" : "../", import.meta.url);
+
+async function init({ output, io }: Context, file: string): Promise<ExitCode> {
+  const { toolsFileSchema } = await import("../../serve/file/schema.ts");
+  const path = resolve(io.cwd, file);
+  const schema = resolve(path, "../tools.schema.json");
+  for (const each of [path, schema])
+    if (await exists(each)) throw new UsageError(`${each} exists already, and is left as it is.`);
+  await writeFile(path, await readFile(new URL("templates/tools.yaml", own), "utf8"));
+  await writeFile(schema, `${JSON.stringify(toolsFileSchema(), null, 2)}\n`);
+  await output.print(
+    `Wrote ${path}, and tools.schema.json beside it, by which editors complete it.\n\nNext:\n  holdfast serve ${file}\n`,
+  );
+  return exitCodes.done;
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((done) => {
+    if (signal.aborted) done();
+    else signal.addEventListener("abort", () => done(), { once: true });
+  });
+}

@@ -1,0 +1,153 @@
+/** The form of a file of tools. What a person reads of it in an editor is here too: the JSON Schema of the package is made of it. */
+
+import * as z from "zod/mini";
+import { mcpUpstreamOptions } from "../mcp/mcp-options.ts";
+
+const described = <S extends z.ZodMiniType>(schema: S, words: string): S => schema.check(z.describe(words));
+
+const text = z.string().check(z.minLength(1));
+const texts = z.record(z.string(), z.string());
+const whole = z.number().check(z.int(), z.nonnegative());
+const time = z.union([
+  z.number().check(z.nonnegative()),
+  z
+    .string()
+    .check(z.regex(/^\d+(\.\d+)?(ms|[smhdw])$/, "must be a length of time, such as 90s, 15m, 2h or 3d")),
+]);
+const jsonSchema = z.record(z.string(), z.unknown());
+
+const approval = z.strictObject({
+  by: described(z.enum(["user", "operator"]), "The user of the client, or somebody who operates the server"),
+  message: described(z.optional(text), "The question, with placeholders for the arguments"),
+  timeoutMs: described(z.optional(time), "How long to wait. Then the call fails"),
+  notify: described(
+    z.optional(text),
+    "For operator: where the request and the address that decides are sent, as JSON",
+  ),
+});
+
+const argv = z
+  .array(z.union([z.string(), z.array(z.string()), z.strictObject({ if: text, args: z.array(z.string()) })]))
+  .check(z.minLength(1));
+
+const command = z.strictObject({
+  run: described(
+    argv,
+    "The program and its arguments, with placeholders such as {month}. No shell reads them",
+  ),
+  stdin: described(z.optional(z.string()), "json for the arguments as JSON, or a text with placeholders"),
+  cwd: described(z.optional(text), "The folder it runs in. Default: that of this file"),
+  env: described(z.optional(texts), "Variables of its environment, with placeholders"),
+  inheritEnv: described(z.optional(z.array(text)), "The variables that it gets from the server"),
+  output: described(z.optional(z.enum(["text", "json"])), "What its standard output is. Default text"),
+  exitCodes: described(
+    z.optional(texts),
+    "What exit codes mean: success, retry, or an error of this text. Default: all but 0 are errors",
+  ),
+  timeoutMs: described(z.optional(time), "How long it may run. Default: no limit"),
+  killAfterMs: described(z.optional(time), "How long it has to end after SIGTERM. Default 5s"),
+  onCrash: described(
+    z.optional(z.enum(["adopt", "restart"])),
+    "When the server crashes, it lives on and the next server goes on with it (adopt), or it begins again",
+  ),
+  onOtherMachine: z.optional(z.enum(["wait", "fail"])),
+  retries: described(
+    z.optional(whole),
+    "How often it runs again after an exit code that means retry. Default 3",
+  ),
+  niceness: z.optional(whole),
+  maxOutputBytes: z.optional(whole),
+});
+
+const tool = z.strictObject({
+  title: z.optional(text),
+  description: described(z.optional(text), "For the model: what the tool does, and when to use it"),
+  annotations: z.optional(
+    z.strictObject({
+      title: z.optional(text),
+      readOnlyHint: z.optional(z.boolean()),
+      destructiveHint: z.optional(z.boolean()),
+      idempotentHint: z.optional(z.boolean()),
+      openWorldHint: z.optional(z.boolean()),
+    }),
+  ),
+  inputSchema: described(z.optional(jsonSchema), "The arguments, as a JSON Schema of an object"),
+  outputSchema: described(
+    z.optional(jsonSchema),
+    "The structured content of results, as a JSON Schema of an object",
+  ),
+  command: described(z.optional(z.union([argv, command])), "Runs a program: its arguments, or more about it"),
+  approval: described(z.optional(approval), "Who has to agree before each call"),
+  limit: described(
+    z.optional(z.union([text, z.array(z.union([z.string(), z.number()]))])),
+    "A limit of limits",
+  ),
+  concurrency: described(z.optional(whole), "How many calls run at a time, over all processes"),
+  priority: z.optional(z.number().check(z.int())),
+  ttlMs: described(z.optional(z.nullable(time)), "The life of a task, its result included"),
+  maxRunMs: described(z.optional(time), "How long a call may take in all"),
+  plainDeadlineMs: described(
+    z.optional(time),
+    "How long clients without tasks wait before they get a ticket",
+  ),
+});
+
+/** Options that are checked where they are used; here only their names are known. */
+function optionsOf(names: Iterable<string>): z.ZodMiniType<Record<string, unknown>> {
+  return z.strictObject(Object.fromEntries([...names].map((name) => [name, z.optional(z.unknown())])));
+}
+
+export const toolsFile = z.strictObject({
+  $schema: z.optional(z.string()),
+  name: described(z.optional(text), "The name of the server for clients. Default: that of the file"),
+  version: described(z.optional(text), "Its version for clients. Default 1.0.0"),
+  instructions: described(z.optional(text), "For the model: how to use the tools together"),
+  store: described(
+    z.optional(text),
+    "Where tasks are kept: sqlite:PATH, postgres://HOST/DATABASE or memory:. Default sqlite:tasks.db beside the file",
+  ),
+  listen: described(
+    z.optional(z.union([z.int().check(z.minimum(0), z.maximum(65_535)), text])),
+    "A port, host:port, or stdio. Default 127.0.0.1:3000",
+  ),
+  publicUrl: described(
+    z.optional(z.url()),
+    "Where others reach the server, such as https://tools.example.com, for callbacks",
+  ),
+  auth: described(
+    z.optional(
+      z.strictObject({
+        tokens: described(z.optional(texts), "The bearer token of each caller, by the caller's name"),
+        oauth: described(
+          z.optional(z.strictObject({ issuer: z.url(), resource: z.url(), jwks: z.optional(z.url()) })),
+          "The authorization server whose access tokens (JWT) are accepted, and the address that they are for",
+        ),
+        anonymous: z.optional(z.enum(["isolated", "shared"])),
+      }),
+    ),
+    "Who may call. Default: everybody on this machine",
+  ),
+  dashboard: described(
+    z.optional(z.strictObject({ token: text, path: z.optional(text) })),
+    "The page for operators, at /holdfast, and the token that they log in with",
+  ),
+  limits: described(
+    z.optional(
+      z.record(text, z.strictObject({ concurrency: z.optional(whole), perMinute: z.optional(whole) })),
+    ),
+    "Limits that tools share, by their names",
+  ),
+  tools: described(z.optional(z.record(text, tool)), "Tools, by their names"),
+  mcp: described(
+    z.optional(z.record(text, optionsOf(mcpUpstreamOptions.rows.keys()))),
+    "Other MCP servers whose tools are served",
+  ),
+});
+
+export type ToolsFile = z.infer<typeof toolsFile>;
+
+/** For editors. */
+export function toolsFileSchema(): object {
+  const schema = z.toJSONSchema(toolsFile, { io: "input", target: "draft-7" });
+  return { ...schema, title: "Tools of holdfast serve" };
+}

@@ -1,0 +1,113 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect } from "holdfast/client";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { toolsFileSchema } from "../../../src/serve/file/schema.ts";
+import { serveFile, toolsFileAt } from "../../../src/serve/file/serve-file.ts";
+
+let folder: string;
+let path: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "holdfast-file-"));
+  path = join(folder, "tools.yaml");
+  vi.stubEnv("XDG_STATE_HOME", folder);
+});
+afterAll(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+async function problemsOf(text: string, env = {}): Promise<string> {
+  await writeFile(path, text);
+  try {
+    toolsFileAt(path, env).load();
+  } catch (error) {
+    return (error as Error).message.replaceAll(path, "");
+  }
+  return "";
+}
+
+describe("what is wrong with a file", () => {
+  it.each([
+    ["name: [a", /^:1:9: Flow sequence/],
+    ["tools:\n  a:\n    comand: [ls]\n", /^:3:5: tools.a has no "comand". Did you mean command\?/],
+    [
+      "tools:\n  a:\n    command:\n      run: [ls]\n      timoutMs: 5s\n",
+      /^:5:7: tools.a.command has no "timoutMs". Did you mean timeoutMs\?/,
+    ],
+    [
+      "tools:\n  a:\n    command:\n      run: [ls]\n      timeoutMs: 5 s\n",
+      /^:5:7: tools.a.command.timeoutMs must be a length of time, such as 90s/,
+    ],
+    [
+      'tools:\n  a: { command: [ls, "{fil}"], inputSchema: { properties: { file: {} } } }\n',
+      /^:2:\d+: Tool "a": \{fil\} names no argument. Did you mean file\?/,
+    ],
+    ["tools:\n  a: { description: x }\n", /^:2:\d+: Tool "a" says nothing of what its calls do/],
+    ["mcp:\n  a: { comand: x }\n", /^:2:8: mcp.a has no "comand". Did you mean command\?/],
+    ["mcp:\n  a: { command: x, durable: 3 }\n", /^:2:20: mcp a.*durable/],
+    ['dashboard: { token: "${env:TOKEN}" }\n', /^:1:21: The variable TOKEN is not set.$/],
+    ['dashboard: { token: "${file:token}" }\n', /The file token cannot be read/],
+  ])("is said with its place: %j", async (text, said) => {
+    expect(await problemsOf(text)).toMatch(said);
+  });
+
+  it("is nothing in the one that holdfast serve --init writes", async () => {
+    expect(await problemsOf(await readFile("templates/tools.yaml", "utf8"))).toBe("");
+  });
+});
+
+it("puts in values of variables and files, in which nothing is a placeholder", async () => {
+  await writeFile(join(folder, "secret"), "a{file}b\n");
+  await writeFile(
+    path,
+    'name: ${env:NAME}\ntools:\n  a:\n    command: [echo, "${file:secret}", "{file}"]\n    inputSchema: { properties: { file: { type: string } } }\n',
+  );
+  const { file, sources } = toolsFileAt(path, { NAME: "mine" }).load();
+  expect(file.name).toBe("mine");
+  const found: unknown[] = [];
+  await sources[0]?.open({
+    onError: () => undefined,
+    setTools: ([tool]) => void found.push(tool?.preview?.({ file: "x" })),
+  });
+  expect(found[0]).toMatch(/^echo a\{file\}b x/);
+});
+
+it("has a JSON Schema for editors, with a description of what is in it", () => {
+  const { properties, additionalProperties } = toolsFileSchema() as {
+    properties: Record<string, { description?: string }>;
+    additionalProperties: boolean;
+  };
+  expect(additionalProperties).toBe(false);
+  expect(properties["tools"]?.description).toBe("Tools, by their names");
+});
+
+describe("a file that is served", () => {
+  const serving = (tools: string): string =>
+    `store: "memory:"\nlisten: 127.0.0.1:0\nauth: { tokens: { ann: sesame } }\ntools:\n${tools}`;
+
+  it("has its tools for callers that it knows, and follows changes, unless they are wrong", async () => {
+    await writeFile(path, serving("  one: { command: [echo, one] }\n"));
+    const notes: string[] = [];
+    const server = await serveFile(toolsFileAt(path, {}), { env: {}, note: (line) => notes.push(line) });
+    const url = new URL(server.url ?? "");
+    await expect(connect(url)).rejects.toMatchObject({ code: "unauthorized" });
+    const client = await connect(url, { token: "sesame" });
+    try {
+      const names = async () => (await client.sdk.listTools()).tools.map(({ name }) => name);
+      expect(await client.callTool("one", {})).toMatchObject({ content: [{ text: "one" }] });
+      await writeFile(path, serving("  two: { command: [echo, two] }\n"));
+      await vi.waitUntil(() => notes.length === 1, 10_000);
+      expect(await names()).toContain("two");
+      await writeFile(path, serving("  two: { comand: [echo, two] }\n"));
+      await vi.waitUntil(() => notes.length === 2, 10_000);
+      expect(notes[1]).toMatch(/:5:\d+: tools.two has no "comand".*\nThe tools of before stay\.$/s);
+      expect(await client.callTool("two", {})).toMatchObject({ content: [{ text: "two" }] });
+    } finally {
+      await client.close();
+      await server.close();
+    }
+  });
+});
