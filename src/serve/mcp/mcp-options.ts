@@ -74,7 +74,7 @@ class DeclaredUpstreamToolOptions {
   readonly approval?: Approval = value('who has to agree: { by: "user" }', isObject);
 }
 
-const upstreamToolOptions = {
+export const upstreamToolOptions = {
   rows: new Map([
     ...tableOf(DeclaredUpstreamToolOptions).rows,
     ...[...toolOptions.rows].filter(([name]) => passedOn.some((passed) => passed === name)),

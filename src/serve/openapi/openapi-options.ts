@@ -53,7 +53,7 @@ class DeclaredOperationOptions {
   );
 }
 
-const operationOptions = {
+export const operationOptions = {
   rows: new Map([
     ...tableOf(DeclaredOperationOptions).rows,
     ...[...toolOptions.rows].filter(([name]) => passedOn.some((passed) => passed === name)),

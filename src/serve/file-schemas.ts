@@ -1,0 +1,75 @@
+/** Parts of JSON Schemas for the options that a file can give. */
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export const textSchema = (description: string): JsonSchema => ({
+  type: "string",
+  minLength: 1,
+  description,
+});
+export const flagSchema = (description: string): JsonSchema => ({ type: "boolean", description });
+
+export const timeSchema = (description: string): JsonSchema => ({
+  anyOf: [
+    { type: "number", minimum: 0 },
+    { type: "string", pattern: "^\\d+(\\.\\d+)?(ms|[smhdw])$" },
+  ],
+  description: `${description} In milliseconds, or such as "90s", "15m" or "3d".`,
+});
+
+export const textsSchema = (description: string): JsonSchema => ({
+  type: "array",
+  items: { type: "string" },
+  description,
+});
+
+export const textsByNameSchema = (description: string): JsonSchema => ({
+  type: "object",
+  additionalProperties: { type: "string" },
+  description,
+});
+
+export const closedSchema = (properties: JsonSchema, required: readonly string[] = []): JsonSchema => ({
+  type: "object",
+  properties,
+  ...(required.length > 0 && { required }),
+  additionalProperties: false,
+});
+
+const limit: JsonSchema = {
+  anyOf: [
+    { type: "string", minLength: 1 },
+    { type: "array", minItems: 1, items: { type: ["string", "number"] } },
+  ],
+  description: "A limit of limits, or such a limit and a key.",
+};
+
+/** What each tool of another server or service can have, besides what it says itself. */
+export const servedToolSchemas: JsonSchema = {
+  name: textSchema("Its name for clients."),
+  title: textSchema("Its title for people."),
+  description: textSchema("What it does, and when to use it, for the model."),
+  approval: closedSchema(
+    { by: { enum: ["user", "operator"], description: "Who has to agree before each call." } },
+    ["by"],
+  ),
+  durable: flagSchema("false: calls are passed through while the caller waits, and nothing is stored."),
+  concurrency: {
+    type: "integer",
+    minimum: 1,
+    description: "How many of its calls run at the same time, over all processes.",
+  },
+  limit,
+  priority: { type: "integer", description: "Calls of a tool with a higher number start first. Default 0." },
+  plain: { enum: ["wait", "ticket"], description: "How clients without tasks are answered." },
+  plainDeadlineMs: timeSchema("How long a client without tasks waits before it gets a ticket."),
+  ttlMs: {
+    anyOf: [timeSchema("The life of a task."), { type: "null" }],
+    description: "The life of a task, its result included.",
+  },
+  maxRunMs: timeSchema("How long a call may take in all."),
+  inputTimeoutMs: {
+    anyOf: [timeSchema("How long a question waits."), { type: "null" }],
+    description: "How long a question waits for its answer.",
+  },
+};
