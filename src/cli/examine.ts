@@ -63,7 +63,6 @@ async function tools({ client, signal }: Session): Promise<CheckJson> {
     throw error;
   });
   if (found instanceof TaskClientError) return { check, works: false, detail: found.message };
-  if (found === undefined) return { check, works: false, detail: "the server does not list its tools" };
   const support = taskSupport(client);
   const { tools: listed, problems } = found;
   if (problems.length > 0) return { check, works: false, detail: problems.join("; ") };

@@ -26,7 +26,7 @@ import type { LogsOptions } from "./command/logs.ts";
 import type { ServeCommandOptions } from "./command/serve.ts";
 import type { OutcomeOptions } from "./command/watch.ts";
 import { shells, type Shell } from "./completion/scripts.ts";
-import type { Context, ServerOptions } from "./context.ts";
+import type { Context, WaitingOptions } from "./context.ts";
 import { UsageError } from "./errors.ts";
 import type { ExitCode } from "./exit-code.ts";
 import type { DashboardCommandOptions } from "./command/dashboard.ts";
@@ -69,7 +69,8 @@ export async function makeProgram(
 
   command(program, "doctor", "test a server: what works, what does not, and why")
     .argument("<server>", `${serverForms}; or sqlite:PATH, for the files of a store`)
-    .action(async (server: string, options: ServerOptions) =>
+    .addOption(timeoutOption("how long to wait"))
+    .action(async (server: string, options: WaitingOptions) =>
       end(await (await import("./command/doctor.ts")).doctor(context, { server, options })),
     );
 
@@ -224,7 +225,8 @@ export async function makeProgram(
   command(program, "tools", "list a server's tools, or show one with an example call")
     .argument("<server>", serverForms)
     .argument("[tool]", "show only this tool, in full")
-    .action(async (server: string, tool: string | undefined, options: ServerOptions) =>
+    .addOption(timeoutOption("how long to wait"))
+    .action(async (server: string, tool: string | undefined, options: WaitingOptions) =>
       end(await (await import("./command/tools.ts")).tools(context, { server, tool, options })),
     );
   program

@@ -182,7 +182,9 @@ it("refuses unknown arguments, in text and in JSON", async () => {
   // No option, but what a task can be called.
   expect((await runMain(["forget", "-hJ8"])).stderr).toContain('There is no task "-hJ8" on your list');
   expect(await runMain(["--version"])).toMatchObject({ code: 0, stderr: "" });
-  expect((await runMain(["call", "--help"])).stdout).toContain("other users of this machine can see");
+  expect((await runMain(["call", "--help"])).stdout.replace(/\s+/g, " ")).toContain(
+    "other users of this machine can see",
+  );
 });
 
 async function closedPort(): Promise<number> {

@@ -12,7 +12,8 @@ it("calls a tool of a server that lists none, with whatever arguments are given"
   const run = await runMain(["call", server.url, "send", "to=Ada", "copies:=2"], {
     env: { HOLDFAST_STATE: await folder() },
   });
-  const stderr = "holdfast: the server does not list its tools; the arguments are sent as they are given\n";
+  const stderr =
+    "holdfast: The server does not list its tools: Method not found (-32601); the arguments are sent as they are given\n";
   expect(run).toMatchObject({ code: 0, stderr });
   const [call] = server.of("tools/call");
   expect(call?.params).toMatchObject({ name: "send", arguments: { to: "Ada", copies: 2 } });

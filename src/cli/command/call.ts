@@ -1,4 +1,5 @@
 import { completeArguments, parseArguments } from "../arguments/parse-arguments.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { readJsonArgument } from "../arguments/read-json-argument.ts";
 import { readPairs, type Pair } from "../arguments/read-pairs.ts";
@@ -78,15 +79,15 @@ async function readArguments(
   { state, output }: Pick<Context, "state" | "output">,
 ): Promise<Readonly<Record<string, unknown>>> {
   const listed = await listTools(client, signal);
-  if (listed !== undefined)
+  if (!(listed instanceof TaskClientError))
     await state.noteTools(
       server,
       listed.tools.map(({ name }) => name),
     );
-  const problem = listed === undefined ? "the server does not list its tools" : problemOf(tool, listed);
+  const problem = listed instanceof TaskClientError ? listed.message : problemOf(tool, listed);
   if (problem !== undefined) output.note(`holdfast: ${problem}; the arguments are sent as they are given`);
   const schema = readInputSchema(
-    listed === undefined || problem !== undefined
+    listed instanceof TaskClientError || problem !== undefined
       ? { additionalProperties: true }
       : pickTool(tool, listed.tools).inputSchema,
   );

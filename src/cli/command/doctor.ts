@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { loginName } from "../../client/auth/login.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import type { Context, ServerOptions } from "../context.ts";
+import type { Context, WaitingOptions } from "../context.ts";
 import { examine } from "../examine.ts";
 import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
 import type { CheckJson, DoctorJson, StoreDoctorJson } from "../output/json-shapes.ts";
@@ -20,7 +20,7 @@ import { wrapped } from "../output/wrapped.ts";
 
 interface DoctorCommand {
   readonly server: string;
-  readonly options: ServerOptions;
+  readonly options: WaitingOptions;
 }
 
 /**

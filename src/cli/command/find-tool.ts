@@ -8,16 +8,21 @@ import { UsageError } from "../errors.ts";
 export type ListedTools = Awaited<ReturnType<TaskClient["listTools"]>>;
 
 /**
- * All tools that the server lists; undefined if it has no list, or an invalid one. Rejects with a `TaskClientError`
- * if the connection was lost or the caller is refused.
+ * All tools that the server lists, or why it has no list that can be read. Rejects with a `TaskClientError` if the connection was lost or
+ * the caller is refused.
  */
-export async function listTools(client: TaskClient, signal: AbortSignal): Promise<ListedTools | undefined> {
+export async function listTools(
+  client: TaskClient,
+  signal: AbortSignal,
+): Promise<ListedTools | TaskClientError> {
   try {
     return await client.listTools({ signal });
   } catch (error) {
-    if (error instanceof TaskClientError && (error.code === "rpc" || error.code === "protocol"))
-      return undefined;
-    throw error;
+    const isUnlisted =
+      error instanceof TaskClientError && (error.code === "rpc" || error.code === "protocol");
+    if (!isUnlisted) throw error;
+    const { code, message, cause, error: rpc } = error;
+    return new TaskClientError(code, `The server does not list its tools: ${message}`, { cause, error: rpc });
   }
 }
 

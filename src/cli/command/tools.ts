@@ -1,7 +1,7 @@
 import type { Tool } from "@modelcontextprotocol/client";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import type { Context, ServerOptions } from "../context.ts";
+import type { Context, WaitingOptions } from "../context.ts";
 import { describeType, readInputSchema } from "../arguments/input-schema.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { ToolJson, ToolsJson } from "../output/json-shapes.ts";
@@ -16,7 +16,7 @@ interface ToolsCommand {
   readonly server: string;
   /** Shows only this tool, in full. */
   readonly tool: string | undefined;
-  readonly options: ServerOptions;
+  readonly options: WaitingOptions;
 }
 
 /** `holdfast tools SERVER [TOOL]` */
@@ -25,7 +25,7 @@ export async function tools(context: Context, { server, tool, options }: ToolsCo
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
     const found = await listTools(client, signal);
     terminal.display.end();
-    if (found === undefined) throw new TaskClientError("protocol", "The server does not list its tools");
+    if (found instanceof TaskClientError) throw found;
     const { output, state } = context;
     const { tools: listed, problems } = found;
     for (const problem of problems) output.note(`holdfast: ${problem}`);

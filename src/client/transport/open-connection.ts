@@ -24,7 +24,7 @@ import type { JsonObject } from "../../generation/message.ts";
 import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
 import { mayBeRefusedByHttpSse, NoSseServer } from "./sse-transport.ts";
-import { isInvalidAnswer, sendFailure } from "./send-failure.ts";
+import { invalidAnswer, isInvalidAnswer, sendFailure } from "./send-failure.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { tracedConnection } from "./traced-transport.ts";
 import { describeCause, ownErrorIn } from "./describe-cause.ts";
@@ -314,7 +314,12 @@ function isRefusal(cause: unknown): boolean {
 
 /** The reason, without the SDK's prefixes and without the JSON of an answer. */
 function reasonOf(cause: unknown): string {
-  const answer = cause instanceof SdkHttpError ? httpAnswer(cause) : undefined;
+  const answer =
+    cause instanceof SdkHttpError
+      ? httpAnswer(cause)
+      : isInvalidAnswer(cause)
+        ? invalidAnswer(cause)
+        : undefined;
   return answer ?? describeCause(cause).replace(/^Version negotiation (probe )?failed: /u, "");
 }
 

@@ -97,9 +97,32 @@ export function isInvalidAnswer(cause: unknown): cause is SdkError {
   return cause instanceof SdkError && invalidAnswers.has(cause.code);
 }
 
-function invalidAnswer({ code, message, data }: SdkError): string {
+/** What is wrong with such an answer. */
+export function invalidAnswer({ code, message, data }: SdkError): string {
+  if (code === SdkErrorCode.InvalidResult) return invalidResult(message);
   if (code !== SdkErrorCode.UnsupportedResultType || !isJsonObject(data)) return message;
   return `The server answered ${String(data["method"])} with resultType ${JSON.stringify(data["resultType"])}`;
+}
+
+/** The first thing that is wrong, in the place of the validator's list of everything, which is JSON. */
+function invalidResult(message: string): string {
+  const { method, list } = /^Invalid result for (?<method>\S+): (?<list>\[.*)$/s.exec(message)?.groups ?? {};
+  if (method === undefined || list === undefined) return message;
+  try {
+    const issues: unknown = JSON.parse(list);
+    const issue: unknown = Array.isArray(issues) ? issues[0] : undefined;
+    if (!isJsonObject(issue) || !Array.isArray(issue["path"])) return message;
+    const path: readonly unknown[] = issue["path"];
+    const place = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
+    const where = place === "" ? "it" : place.replace(/^\./, "");
+    const problem = String(issue["message"]).replace(/^Invalid input(: )?/, "");
+    const what = problem.endsWith("received undefined")
+      ? "is missing"
+      : `is invalid${problem && `: ${problem}`}`;
+    return `The server's answer to ${method} is invalid: ${where} ${what}`;
+  } catch {
+    return message;
+  }
 }
 
 function unreadableAnswer(cause: unknown): string | undefined {
