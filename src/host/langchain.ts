@@ -20,14 +20,37 @@ export function langchainTools(conversation: Conversation): DynamicStructuredToo
         name,
         description,
         schema: inputSchema,
-        responseFormat: "content_and_artifact",
         func: async (args: Record<string, unknown>, _run, config) => {
-          const id = (config as { readonly toolCall?: { readonly id?: string } } | undefined)?.toolCall?.id;
-          const { result } = await conversation.call(name, args, { id, signal: config?.signal });
-          return [contentOf(result), result];
+          const called = (config as { readonly toolCall?: { readonly id?: string } } | undefined)?.toolCall
+            ?.id;
+          const { id, result, isBackground } = await conversation.call(name, args, {
+            id: called,
+            signal: config?.signal,
+          });
+          if (called === undefined) return contentOf(result);
+          return toolMessage(isBackground ? `${idOf(id)}-started` : idOf(id), { id, tool: name, result });
         },
       }),
   );
+}
+
+/** The id of the message with the result of a call. */
+function idOf(callId: string): string {
+  return `holdfast-${callId}`;
+}
+
+function toolMessage(
+  id: string,
+  { id: callId, tool, result }: Pick<InboxMessage, "id" | "tool" | "result">,
+): ToolMessage {
+  return new ToolMessage({
+    id,
+    tool_call_id: callId,
+    name: tool,
+    content: contentOf(result),
+    artifact: result,
+    status: result.isError === true ? "error" : "success",
+  });
 }
 
 function contentOf(result: CallToolResult): MessageContent {
@@ -50,9 +73,8 @@ function contentOf(result: CallToolResult): MessageContent {
  * }
  * ```
  */
-export function messageOf({ id, tool, args, isBackground, result }: InboxMessage): BaseMessage {
-  const name = `holdfast-${id}`;
-  if (isBackground) return new HumanMessage({ id: name, content: endedNotice(id, tool, args, result) });
-  const status = result.isError === true ? "error" : "success";
-  return new ToolMessage({ id: name, tool_call_id: id, name: tool, content: contentOf(result), status });
+export function messageOf(message: InboxMessage): BaseMessage {
+  const { id, tool, args, isBackground, result } = message;
+  if (!isBackground) return toolMessage(idOf(id), message);
+  return new HumanMessage({ id: idOf(id), content: endedNotice(id, tool, args, result) });
 }

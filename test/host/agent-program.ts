@@ -1,51 +1,25 @@
 // An agent with a scripted model: calls tools of three servers, is killed, comes back, and ends when its conversation has all results.
-// Arguments: its folder, a port of its servers, and the number of calls.
-import { generateText, isStepCount, type ModelMessage } from "ai";
-import { MockLanguageModelV4 } from "ai/test";
+// Arguments: the framework, its folder, its servers, and the number of calls.
 import { createTasks } from "holdfast";
-import { aiTools, withResult } from "holdfast/ai-sdk";
 import { connectAll } from "holdfast/host";
 import { sqliteStore } from "holdfast/sqlite";
-import { appendFile, readFile, rename, writeFile } from "node:fs/promises";
+import { appendFileSync } from "node:fs";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { callsOf, missingIn, type Servers } from "./agent-conversation.ts";
+import { agents, callsOf, type Framework, type Servers } from "./scripted-agents.ts";
 
-const [folder = "", given = "{}", count = "1"] = process.argv.slice(2);
-const servers = JSON.parse(given) as Servers;
-const calls = callsOf(Number(count));
-const file = join(folder, "messages.json");
+const [framework = "", folder = "", given = "{}", count = "1"] = process.argv.slice(2);
+const agent = agents[framework as Framework];
+const file = join(folder, "history.json");
 
-const model = new MockLanguageModelV4({
-  doGenerate: async ({ prompt }) => {
-    const isFirst = prompt.every(({ role }) => role !== "assistant");
-    await appendFile(join(folder, "turns.log"), "turn\n");
-    return {
-      content: isFirst
-        ? calls.map(({ id, tool, args }) => ({
-            type: "tool-call",
-            toolCallId: id,
-            toolName: tool,
-            input: JSON.stringify(args),
-          }))
-        : [{ type: "text", text: "They have started." }],
-      finishReason: { unified: isFirst ? "tool-calls" : "stop", raw: undefined },
-      usage: {
-        inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-        outputTokens: { total: 1, text: 1, reasoning: 0 },
-      },
-      warnings: [],
-    };
-  },
-});
-
-async function save(messages: readonly ModelMessage[]): Promise<void> {
+async function save(messages: readonly unknown[]): Promise<void> {
   await writeFile(`${file}.new`, JSON.stringify(messages));
   await rename(`${file}.new`, file);
 }
 
 const host = await connectAll({
   tasks: createTasks({ store: sqliteStore(join(folder, "host.db")), onError: () => undefined }),
-  servers,
+  servers: JSON.parse(given) as Servers,
   policy: ({ server }) => ({ mode: server === "plain" ? "wait" : "background" }),
   onInput: async () => ({ action: "accept", content: { yes: true } }),
   onError: () => undefined,
@@ -53,26 +27,17 @@ const host = await connectAll({
 const conversation = host.conversation("chat-1");
 process.stdout.write("ready\n");
 
-let messages = await readFile(file, "utf8").then(
-  (text) => JSON.parse(text) as ModelMessage[],
-  (): ModelMessage[] => [{ role: "user", content: "Go" }],
+let history = await readFile(file, "utf8").then(
+  (text) => JSON.parse(text) as unknown[],
+  () => undefined,
 );
-if (messages.length === 1) {
-  const { responseMessages } = await generateText({
-    model,
-    messages,
-    tools: aiTools(conversation),
-    stopWhen: isStepCount(5),
-  });
-  messages.push(...responseMessages);
-  await save(messages);
+if (history === undefined) {
+  const onModel = (): void => appendFileSync(join(folder, "turns.log"), "turn\n");
+  history = await agent.turn(conversation, callsOf(Number(count)), onModel);
+  await save(history);
 }
-if (missingIn(messages, calls).length > 0) {
-  for await (const message of conversation.inbox()) {
-    messages = withResult(messages, message);
-    await save(messages);
-    if (missingIn(messages, calls).length === 0) break;
-  }
+for await (const message of conversation.inbox({ untilIdle: true })) {
+  history = agent.add(history, message);
+  await save(history);
 }
 await host.close();
-process.stdout.write("done\n");

@@ -1,0 +1,172 @@
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { mapChatMessagesToStoredMessages, mapStoredMessagesToChatMessages } from "@langchain/core/messages";
+import type { StoredMessage } from "@langchain/core/messages";
+import { FakeChatModel } from "@langchain/core/utils/testing";
+import type { ChatResult } from "@langchain/core/outputs";
+import { messagesStateReducer } from "@langchain/langgraph";
+import { createReactAgent } from "@langchain/langgraph/prebuilt";
+import { Agent, Runner, type AgentInputItem, Usage } from "@openai/agents-core";
+import { generateText, isStepCount, type ModelMessage } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import { aiTools, withResult as withAiResult } from "holdfast/ai-sdk";
+import type { Conversation, HostOptions, InboxMessage } from "holdfast/host";
+import { langchainTools, messageOf } from "holdfast/langchain";
+import { openaiTools, withResult as withOpenaiResult } from "holdfast/openai-agents";
+
+export type Servers = HostOptions["servers"];
+
+export interface Call {
+  readonly id: string;
+  readonly tool: string;
+  readonly args: { readonly input: string };
+}
+
+/** Calls of tools of three servers in turn. */
+export function callsOf(count: number): readonly Call[] {
+  const tools = ["slow__work", "asking__confirm", "plain__look"] as const;
+  return Array.from({ length: count }, (_, index) => ({
+    id: `call-${index}`,
+    tool: tools[index % tools.length] ?? tools[0],
+    args: { input: `item ${index}` },
+  }));
+}
+
+/** An agent of a framework, whose model makes these calls at once and then ends its turn. `history` is plain JSON. */
+interface ScriptedAgent {
+  /** Runs the model from the beginning, until its turn has ended. */
+  turn(conversation: Conversation, calls: readonly Call[], onModel: () => void): Promise<unknown[]>;
+  /** The history with a result of the inbox. */
+  add(history: readonly unknown[], message: InboxMessage): unknown[];
+  /** What the model reads of the history. */
+  read(history: readonly unknown[]): readonly unknown[];
+}
+
+const aiSdk: ScriptedAgent = {
+  async turn(conversation, calls, onModel) {
+    const model = new MockLanguageModelV4({
+      doGenerate: async ({ prompt }) => {
+        onModel();
+        const isFirst = prompt.every(({ role }) => role !== "assistant");
+        return {
+          content: isFirst
+            ? calls.map(({ id, tool, args }) => ({
+                type: "tool-call",
+                toolCallId: id,
+                toolName: tool,
+                input: JSON.stringify(args),
+              }))
+            : [{ type: "text", text: "They have started." }],
+          finishReason: { unified: isFirst ? "tool-calls" : "stop", raw: undefined },
+          usage: {
+            inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+            outputTokens: { total: 1, text: 1, reasoning: 0 },
+          },
+          warnings: [],
+        };
+      },
+    });
+    const tools = aiTools(conversation);
+    const { responseMessages } = await generateText({ model, prompt: "Go", tools, stopWhen: isStepCount(5) });
+    return [{ role: "user", content: "Go" }, ...responseMessages];
+  },
+  add: (history, message) => withAiResult(history as ModelMessage[], message),
+  read: (history) => history,
+};
+
+const openai: ScriptedAgent = {
+  async turn(conversation, calls, onModel) {
+    let turns = 0;
+    const output = (): AgentInputItem[] =>
+      turns++ === 0
+        ? calls.map(({ id, tool, args }) => ({
+            type: "function_call",
+            callId: id,
+            name: tool,
+            status: "completed",
+            arguments: JSON.stringify(args),
+          }))
+        : [
+            {
+              type: "message",
+              role: "assistant",
+              status: "completed",
+              content: [{ type: "output_text", text: "They have started." }],
+            },
+          ];
+    const agent = new Agent({
+      name: "agent",
+      tools: openaiTools(conversation),
+      model: {
+        getResponse: async () => {
+          onModel();
+          return { usage: new Usage(), output: output() as never };
+        },
+        getStreamedResponse: () => {
+          throw new Error("not streamed");
+        },
+      },
+    });
+    return (await new Runner({ tracingDisabled: true }).run(agent, "Go")).history;
+  },
+  add: (history, message) => withOpenaiResult(history as AgentInputItem[], message),
+  read: (history) => history,
+};
+
+/** The model of a LangGraph agent. */
+class ScriptedChatModel extends FakeChatModel {
+  readonly #calls: readonly Call[];
+  readonly #onModel: () => void;
+
+  constructor(calls: readonly Call[], onModel: () => void) {
+    super({});
+    this.#calls = calls;
+    this.#onModel = onModel;
+  }
+
+  override bindTools(): this {
+    return this;
+  }
+
+  override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
+    this.#onModel();
+    const isFirst = messages.every((message) => message.getType() !== "ai");
+    const calls = this.#calls.map(({ id, tool, args }) => ({
+      id,
+      name: tool,
+      args,
+      type: "tool_call" as const,
+    }));
+    const message = new AIMessage(
+      isFirst ? { content: "", tool_calls: calls } : { content: "They have started." },
+    );
+    return { generations: [{ text: "", message }] };
+  }
+}
+
+const langGraph: ScriptedAgent = {
+  async turn(conversation, calls, onModel) {
+    const llm = new ScriptedChatModel(calls, onModel);
+    const agent = createReactAgent({ llm, tools: langchainTools(conversation) });
+    const { messages } = await agent.invoke({ messages: [new HumanMessage("Go")] });
+    return mapChatMessagesToStoredMessages(messages);
+  },
+  add: (history, message) =>
+    mapChatMessagesToStoredMessages(
+      messagesStateReducer(mapStoredMessagesToChatMessages(history as StoredMessage[]), [messageOf(message)]),
+    ),
+  read: (history) => (history as StoredMessage[]).map(({ data }) => data.content),
+};
+
+export const agents = { "AI SDK": aiSdk, "OpenAI Agents": openai, LangGraph: langGraph } as const;
+
+export type Framework = keyof typeof agents;
+
+/** How often the model reads the result of each call. */
+export function resultsIn(
+  framework: Framework,
+  history: readonly unknown[],
+  calls: readonly Call[],
+): number[] {
+  const text = JSON.stringify(agents[framework].read(history));
+  return calls.map(({ args }) => text.split(`done: ${args.input}.`).length - 1);
+}
