@@ -4,9 +4,9 @@ import type { Conversation, InboxMessage } from "./conversation.ts";
 import { endedNotice, partsOf } from "./for-models.ts";
 
 /**
- * The tools of a conversation for `generateText`, `streamText` and agents of the AI SDK, and for agents of Mastra, which take them too. Each call
- * has the id that the model gave it, so that a turn that runs again after a crash gets the results of its calls. A tool whose policy says `approve`
- * needs the approval of the AI SDK. Call it for each turn: it has the tools of now.
+ * The tools of a conversation for `generateText`, `streamText` and agents of the AI SDK. Each call has the id that the model gave it, so that a turn
+ * that runs again after a crash gets the results of its calls. A tool whose policy says `approve` needs the approval of the AI SDK. Call it for each
+ * turn: it has the tools of now.
  *
  * ```ts
  * const conversation = host.conversation("chat-17");

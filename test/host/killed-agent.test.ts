@@ -16,7 +16,7 @@ import { fullForm } from "../full-form.ts";
 import { agents, callsOf, resultsIn, type Framework } from "./scripted-agents.ts";
 
 const program = fileURLToPath(new URL("./agent-program.ts", import.meta.url));
-const kills = fullForm ? 50 : 4;
+const kills = fullForm ? 50 : 3;
 const count = fullForm ? 21 : 12;
 const seed = Number(process.env["CRASH_SEED"] ?? Math.floor(Math.random() * 1e9));
 const inputSchema = z.object({ input: z.string() });

@@ -7,10 +7,12 @@ import { messagesStateReducer } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { Agent, Runner, type AgentInputItem, Usage } from "@openai/agents-core";
 import { generateText, isStepCount, type ModelMessage } from "ai";
-import { MockLanguageModelV4 } from "ai/test";
+import { MockLanguageModelV3, MockLanguageModelV4 } from "ai/test";
 import { aiTools, withResult as withAiResult } from "holdfast/ai-sdk";
+import { runMastra } from "../peers/clients/mastra-agent.ts";
 import type { Conversation, HostOptions, InboxMessage } from "holdfast/host";
 import { langchainTools, messageOf } from "holdfast/langchain";
+import { mastraTools, messageOf as mastraMessageOf } from "holdfast/mastra";
 import { openaiTools, withResult as withOpenaiResult } from "holdfast/openai-agents";
 
 export type Servers = HostOptions["servers"];
@@ -41,28 +43,33 @@ interface ScriptedAgent {
   read(history: readonly unknown[]): readonly unknown[];
 }
 
+/** What a model of the AI SDK answers to a prompt. */
+function generated(prompt: readonly { readonly role: string }[], calls: readonly Call[]) {
+  const isFirst = prompt.every(({ role }) => role !== "assistant");
+  return {
+    content: isFirst
+      ? calls.map(({ id, tool, args }) => ({
+          type: "tool-call" as const,
+          toolCallId: id,
+          toolName: tool,
+          input: JSON.stringify(args),
+        }))
+      : [{ type: "text" as const, text: "They have started." }],
+    finishReason: { unified: isFirst ? ("tool-calls" as const) : ("stop" as const), raw: undefined },
+    usage: {
+      inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 1, text: 1, reasoning: 0 },
+    },
+    warnings: [],
+  };
+}
+
 const aiSdk: ScriptedAgent = {
   async turn(conversation, calls, onModel) {
     const model = new MockLanguageModelV4({
       doGenerate: async ({ prompt }) => {
         onModel();
-        const isFirst = prompt.every(({ role }) => role !== "assistant");
-        return {
-          content: isFirst
-            ? calls.map(({ id, tool, args }) => ({
-                type: "tool-call",
-                toolCallId: id,
-                toolName: tool,
-                input: JSON.stringify(args),
-              }))
-            : [{ type: "text", text: "They have started." }],
-          finishReason: { unified: isFirst ? "tool-calls" : "stop", raw: undefined },
-          usage: {
-            inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-            outputTokens: { total: 1, text: 1, reasoning: 0 },
-          },
-          warnings: [],
-        };
+        return generated(prompt, calls);
       },
     });
     const tools = aiTools(conversation);
@@ -71,6 +78,28 @@ const aiSdk: ScriptedAgent = {
   },
   add: (history, message) => withAiResult(history as ModelMessage[], message),
   read: (history) => history,
+};
+
+const mastra: ScriptedAgent = {
+  async turn(conversation, calls, onModel) {
+    const model = new MockLanguageModelV3({
+      doGenerate: async ({ prompt }) => {
+        onModel();
+        return generated(prompt, calls);
+      },
+    });
+    return [{ role: "user", content: "Go" }, ...(await runMastra(mastraTools(conversation), model, "Go"))];
+  },
+  add(history, message) {
+    const told = mastraMessageOf(message);
+    const isKnown = history.some((each) => (each as { id?: string }).id === told.id);
+    return message.isBackground && !isKnown ? [...history, told] : [...history];
+  },
+  // What Mastra passes to the model stands in its messages twice.
+  read: (history) =>
+    JSON.parse(
+      JSON.stringify(history, (key, value: unknown) => (key === "providerOptions" ? undefined : value)),
+    ) as unknown[],
 };
 
 const openai: ScriptedAgent = {
@@ -157,7 +186,12 @@ const langGraph: ScriptedAgent = {
   read: (history) => (history as StoredMessage[]).map(({ data }) => data.content),
 };
 
-export const agents = { "AI SDK": aiSdk, "OpenAI Agents": openai, LangGraph: langGraph } as const;
+export const agents = {
+  "AI SDK": aiSdk,
+  Mastra: mastra,
+  "OpenAI Agents": openai,
+  LangGraph: langGraph,
+} as const;
 
 export type Framework = keyof typeof agents;
 
