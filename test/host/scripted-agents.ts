@@ -1,6 +1,11 @@
-import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { mapChatMessagesToStoredMessages, mapStoredMessagesToChatMessages } from "@langchain/core/messages";
-import type { StoredMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  mapChatMessagesToStoredMessages,
+  mapStoredMessagesToChatMessages,
+  type StoredMessage,
+} from "@langchain/core/messages";
 import { FakeChatModel } from "@langchain/core/utils/testing";
 import type { ChatResult } from "@langchain/core/outputs";
 import { messagesStateReducer } from "@langchain/langgraph";
@@ -128,7 +133,7 @@ const openai: ScriptedAgent = {
       model: {
         getResponse: async () => {
           onModel();
-          return { usage: new Usage(), output: output() as never };
+          return { usage: new Usage(), output: output() };
         },
         getStreamedResponse: () => {
           throw new Error("not streamed");
