@@ -1,15 +1,18 @@
 /**
  * Resolves when what `begin` started calls back; rejects with the signal's reason if it aborts first. `begin` gets the callback, which it
- * may call before it returns, and returns a function that cancels it. Either way nothing stays: a listener left on a signal would keep all
- * that waited, and `AbortSignal.any` itself.
+ * may call before it returns, and another one that rejects, and returns a function that cancels it. Either way nothing stays: a listener
+ * left on a signal would keep all that waited, and `AbortSignal.any` itself.
  */
-export async function waitFor(begin: (done: () => void) => () => void, signal: AbortSignal): Promise<void> {
+export async function waitFor(
+  begin: (done: () => void, fail: (reason: Error) => void) => () => void,
+  signal: AbortSignal,
+): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const stopListening = whenAborted(signal, () => reject(signal.reason as Error));
   let stopWaiting = (): void => undefined;
   try {
-    stopWaiting = begin(resolve);
+    stopWaiting = begin(resolve, reject);
     await promise;
   } finally {
     stopListening();

@@ -1,8 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { LimitName } from "../../src/runtime/limits/limit-options.ts";
+import type { LimitStore } from "../../src/store/limits.ts";
 import type { TaskSnapshot } from "../../src/task/record.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
+import { CrashableStore } from "../../src/testing/crashable-store.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
+import { watchedStore } from "./watched-store.ts";
 
 /** Steps that end when the test lets them. */
 class Gate {
@@ -39,6 +43,36 @@ async function call(process: Process, tool: string, name: string, principal: str
 const of = (principal: string) => ({ generation: "2026-07-28", principal }) as const;
 
 describe("a step that names a limit", () => {
+  it("does not ask for a permit any more once its handler has returned", async () => {
+    const gate = new Gate();
+    let asked = 0;
+    const store = new CrashableStore((inner) => {
+      const { limits: inLine } = inner;
+      if (inLine === undefined) throw new Error("no limits");
+      const call: LimitStore["call"] = (about) => (asked++, inLine.call(about));
+      return Object.assign(watchedStore(inner), {
+        limits: { call, ofTask: (id: string) => inLine.ofTask(id) },
+      });
+    });
+    const race: Handler = async (_, task) => {
+      const step = task.step("work", { limit: "api" }, () => "worked");
+      return text((await Promise.race([step, task.sleep("nap", 1_000)])) ?? "napped");
+    };
+    const tools = { work: gate.tool("api"), race };
+    const process = new Process({ tools, options: { limits } }, new FakeClock(), store);
+    await process.runtime.start();
+    await call(process, "work", "a");
+    await vi.waitUntil(() => gate.begun.length === 1);
+    const b = await call(process, "race", "b");
+    await process.until(b, ({ task }) => task.waiting);
+    await process.clock.advance(1_000);
+    expect(bodyOf(await process.ended(b))).toEqual(text("napped"));
+    const before = asked;
+    gate.end("a");
+    for (let n = 0; n < 20; n++) await rest();
+    expect(asked - before).toBe(1);
+  });
+
   it("waits without a slot while others have its permits, and its record says so", async () => {
     const gate = new Gate();
     const gauge = new SlotGauge();

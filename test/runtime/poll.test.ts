@@ -5,6 +5,7 @@ import type { PollOptions } from "../../src/runtime/tool/poll-options.ts";
 import { wholeJournal } from "../../src/testing/sample-task.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
+import { Held } from "./watched-store.ts";
 
 const secondMs = 1_000;
 const exact = { every: 15 * secondMs, jitter: 0 };
@@ -149,6 +150,49 @@ describe("task.poll", () => {
     for (let round = 0; round < 3; round++) await process.clock.advance(15 * secondMs);
     await process.ended(id);
     expect(process.events.filter(({ type }) => type === "task.step")).toMatchObject([{ outcome: "done" }]);
+  });
+});
+
+describe("a poll that an earlier attempt has begun", () => {
+  it("does not look any more once its handler has returned", async () => {
+    const looks: string[] = [];
+    const handler: Handler = async (_, task) => {
+      const { attempt } = task;
+      const poll = task.poll("job", exact, () => void looks.push(`by attempt ${attempt}`));
+      const found = await Promise.race([poll, task.waitForEvent("go", "go").then(() => "gone")]);
+      return text(String(found));
+    };
+    const held = new Held("journalEnds");
+    const first = await Process.started({ tools: { polls: handler } });
+    const id = await first.callId("polls");
+    await first.until(id, ({ task }) => task.waiting);
+    const second = await first.crash({ tools: { polls: handler }, before: held.before });
+    const advanced = second.clock.advance(15 * secondMs);
+    await held.reached; // it reads what it has seen, and is about to look
+    await second.runtime.sendEvent(id, { name: "go" });
+    expect(bodyOf(await second.ended(id))).toEqual(text("gone"));
+    held.open();
+    await advanced;
+    expect(looks).toEqual(["by attempt 1"]);
+    expect(second.errors).toEqual([]);
+  });
+
+  it("goes on under its old name, with its time and what it has seen", async () => {
+    const named = (name: string, renames: Readonly<Record<string, string>>): Handler => {
+      return async (_, task) => {
+        task.renamed(renames);
+        return text(String(await task.poll(name, { ...exact, timeoutMs: 40 * secondMs }, () => undefined)));
+      };
+    };
+    const first = await Process.started({ tools: { polls: named("job", {}) } });
+    const id = await first.callId("polls");
+    await first.clock.advance(15 * secondMs);
+    expect(JSON.parse((await entryOf(first, id))?.value ?? "")).toMatchObject({ looks: 2 });
+    const second = await first.crash({ tools: { polls: named("work", { job: "work" }) } });
+    await second.clock.advance(15 * secondMs);
+    expect(JSON.parse((await entryOf(second, id))?.value ?? "")).toMatchObject({ looks: 3 });
+    await second.clock.advance(10 * secondMs);
+    expect(bodyOf(await second.ended(id))).toEqual(failedWith(expect.stringContaining("looked 4 times")));
   });
 });
 

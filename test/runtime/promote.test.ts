@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { CallEnd } from "../../src/runtime/runtime.ts";
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
-import { rest } from "../../src/testing/clocks.ts";
+import type { TaskStore } from "../../src/store/store.ts";
+import type { TaskCommand } from "../../src/task/command.ts";
+import { FakeClock, rest } from "../../src/testing/clocks.ts";
+import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { bodyOf, nobody, Process, text, type Handler } from "./harness.ts";
 
 const never = new Promise<never>(() => undefined);
@@ -62,6 +65,39 @@ describe("a tool that is promoted late", () => {
     const ended = await process.ended(id);
     expect(ended.task.journalled).toBe(true);
     expect(bodyOf(ended)).toEqual(text("done"));
+  });
+
+  it("is known from its creation on to whatever branch of its handler begins something", async () => {
+    // The moments between its creation and that at which whoever made it hears of that.
+    const moments = Array.from({ length: 40 }, () => Promise.withResolvers<void>());
+    const handler: Handler = async (_, task) => {
+      const branches = moments.map(({ promise }, n) => promise.then(() => task.sleep(["nap", n], 0)));
+      await Promise.all([task.sleep("first", 0), ...branches]);
+      return text("rested");
+    };
+    const momentsOf = (inner: TaskStore): TaskStore =>
+      new Proxy(inner, {
+        get(target, name: keyof TaskStore) {
+          const member = target[name];
+          if (typeof member !== "function") return member;
+          const method: (...args: never[]) => unknown = member.bind(target);
+          if (name !== "write") return method;
+          return async (command: TaskCommand) => {
+            const writing = target.write(command);
+            void writing.then(async () => {
+              for (const { resolve } of moments) await resolve();
+            });
+            return writing;
+          };
+        },
+      });
+    const tools = { tool: { config, handler } };
+    const process = new Process({ tools }, new FakeClock(), new CrashableStore(momentsOf));
+    await process.runtime.start();
+    const id = await taskOf(call(process));
+    await rest();
+    await process.clock.advance(1);
+    expect(bodyOf(await process.ended(id))).toEqual(text("rested"));
   });
 
   it("becomes a task at its first question, with what it had reported until then", async () => {

@@ -213,3 +213,27 @@ it("answers that come while the journal is read, one page after the other, end i
   gate.resolve();
   await expectAgain(second, id, "a", branches);
 });
+
+it("an answer that comes while a replay is on its way to the question ends before what came later", async () => {
+  const branches: Branches = (task) => ({
+    event: task.waitForEvent("paid", "paid"),
+    answer: asked(task),
+  });
+  const asked = async (task: TaskContext): Promise<unknown> => {
+    await task.step("before", () => "asking");
+    for (let n = 0; n < 20; n++) await Promise.resolve(); // what comes later is ready first
+    return task.elicit("q", question);
+  };
+  const tools = { race: { config: { park: false }, handler: race(branches, true) } };
+  const first = await started(branches, { tools });
+  const id = await first.callId("race");
+  await first.asked(id);
+  const reading = new Held("journalEnds");
+  const second = await first.crash({ tools, before: reading.before });
+  await reading.reached; // what the step returned
+  await second.answer(id, "q", yes);
+  await second.runtime.sendEvent(id, { name: "paid" });
+  await rest();
+  reading.open();
+  await expectAgain(second, id, "answer", branches);
+});

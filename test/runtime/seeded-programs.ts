@@ -7,12 +7,23 @@ const question = { message: "?", requestedSchema: { type: "object" as const, pro
 /** What events are called that the handlers wait for: few names, so that several wait for the same. */
 export const eventNames = ["x", "y"] as const;
 
+/** The limit under which some of their steps run. */
+export const limitName = "api";
+
+/** What a step appends to the log. */
+export function inStep(key: string): string {
+  return `in ${key}`;
+}
+
 const entryKinds = [
   "step",
   "step",
   "slow step",
   "failing step",
   "retried step",
+  "limited step",
+  "loud step",
+  "poll",
   "sleep",
   "sleep",
   "ask",
@@ -38,6 +49,12 @@ interface Entry {
 const ways = ["race", "any", "all", "allSettled"] as const;
 
 type Part = Entry | { readonly kind: (typeof ways)[number] | "chain"; readonly parts: readonly Part[] };
+
+/** The keys of steps that append to the log. */
+export function loudSteps(part: Part): readonly string[] {
+  if ("parts" in part) return part.parts.flatMap(loudSteps);
+  return part.kind === "loud step" ? [part.key] : [];
+}
 
 /** A handler, made from a seed. */
 export interface SeededProgram {
@@ -82,7 +99,10 @@ export function seededProgram(random: Random): SeededProgram {
 }
 
 /** The part of a task context that the handlers use. */
-export type Calls = Pick<TaskContext, "signal" | "elicit" | "sleep" | "call" | "waitForEvent" | "step"> & {
+export type Calls = Pick<
+  TaskContext,
+  "signal" | "elicit" | "sleep" | "call" | "waitForEvent" | "step" | "poll"
+> & {
   readonly log: (text: string) => unknown;
   readonly status: (text: string) => unknown;
   readonly progress: (progress: number) => unknown;
@@ -165,6 +185,30 @@ function begin({ kind, key, ms, n }: Entry, task: Calls, witness: Witness): Prom
     case "step":
     case "slow step":
       return task.step(key, async () => valueOf(n, await witness.ran(key, n, kind === "slow step")));
+    case "limited step":
+      return task.step(key, { limit: limitName }, async () => valueOf(n, await witness.ran(key, n, n === 4)));
+    case "loud step": {
+      let failures = 0;
+      return task.step(key, { retries: 1, backoff: { firstMs: ms, maxMs: 900_000 } }, async () => {
+        task.log(inStep(key));
+        const number = await witness.ran(key, n, false);
+        if (failures++ < n - 3) throw errorOf(n, number);
+        return valueOf(n, number);
+      });
+    }
+    case "poll": {
+      const options = {
+        every: Math.max(ms, 700),
+        maxEvery: 900_000,
+        retries: 1,
+        ...(n < 2 && { timeoutMs: 3_000 }),
+      };
+      return task.poll(key, options, async () => {
+        const number = await witness.ran(key, n, false);
+        if (number % 4 === 0) throw errorOf(n, number);
+        return number % 4 < n ? { ready: valueOf(n, number) } : undefined;
+      });
+    }
     case "failing step":
       return task.step(key, async () => {
         throw errorOf(n, await witness.ran(key, n, false));

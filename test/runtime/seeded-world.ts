@@ -6,13 +6,16 @@ import { callErrorOf } from "../../src/runtime/tool/tool-errors.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import type { CommandResult, TaskCommand } from "../../src/task/command.ts";
 import { isTerminal, type CallFailure } from "../../src/task/outcome.ts";
-import type { TaskSnapshot } from "../../src/task/record.ts";
+import type { TaskChanges, TaskSnapshot } from "../../src/task/record.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { rest } from "../../src/testing/clocks.ts";
 import { seededRandom } from "../crash/random.ts";
 import { nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 import {
   eventNames,
+  inStep,
+  limitName,
+  loudSteps,
   oneOf,
   play,
   seededProgram,
@@ -44,6 +47,17 @@ interface SeededTool {
   readonly timeoutMs: number | undefined;
   readonly attempts: number | undefined;
   readonly park: boolean;
+  /** Its task is made when the handler needs one. */
+  readonly promotes: boolean;
+}
+
+/** What a handler reports that sees all. */
+interface Reports {
+  readonly lines: string[];
+  /** Those of steps that have ended, which are never missing. */
+  readonly ofSteps: string[];
+  readonly statuses: Set<string>;
+  readonly progress: Set<number>;
 }
 
 interface Member extends Life {
@@ -75,7 +89,7 @@ export class SeededWorld {
   readonly violations: string[] = [];
   readonly ids: string[] = [];
   /** How often what the invariants are about has happened. */
-  readonly counts = { replays: 0, drains: 0, crashes: 0, parks: 0, retries: 0, gaveUp: 0 };
+  readonly counts = { replays: 0, drains: 0, crashes: 0, parks: 0, retries: 0, gaveUp: 0, promotions: 0 };
   readonly #random: Random;
   readonly #clock: SeededClock;
   readonly #steps = new StepRuns();
@@ -93,6 +107,8 @@ export class SeededWorld {
   readonly #unheard = new Map<string, Unheard[]>();
   /** Attempts whose handler has ended, or was told to, and the end that was held back from it long before. */
   readonly #closed = new Map<string, Unheard | undefined>();
+  /** What the store took of the statuses and the progress of handlers. */
+  readonly #updates = new Map<string, TaskChanges[]>();
   #round = 0;
   #counted = 0;
   /** Whether a process has left handlers that had not reached an entry. */
@@ -104,19 +120,23 @@ export class SeededWorld {
     this.#clock = new SeededClock(seed);
     this.#concurrency = oneOf(random, [1, 2, 64, 64]);
     this.#maxParkedFrames = oneOf(random, [0, 1, 10_000]);
-    this.#tools = Array.from({ length: tasks }, () => ({
-      program: seededProgram(random),
-      onCrash: random() < 0.5 ? "resume" : undefined,
-      timeoutMs: random() < 0.15 ? 2_000 : undefined,
-      attempts: random() < 0.25 ? 3 : undefined,
-      park: random() < 0.8,
-    }));
+    this.#tools = Array.from({ length: tasks }, () => {
+      const attempts = random() < 0.25 ? 3 : undefined;
+      return {
+        program: seededProgram(random),
+        onCrash: random() < 0.5 ? "resume" : undefined,
+        timeoutMs: random() < 0.15 ? 2_000 : undefined,
+        attempts,
+        park: random() < 0.8,
+        promotes: attempts === undefined && random() < 0.3,
+      };
+    });
   }
 
   /** Runs the world to its end, and checks it. */
   async run(): Promise<void> {
     for (const by of [0, 1]) await this.#start(by);
-    for (const n of this.#tools.keys()) this.ids.push(await this.#member(n).process.callId(`tool${n}`));
+    for (const [n, tool] of this.#tools.entries()) this.ids.push(await this.#call(n, tool));
     const happenings = 5 + upTo(this.#random, 20);
     for (let n = 0; n < happenings; n++) await this.#happen();
     await this.#endAll();
@@ -125,6 +145,21 @@ export class SeededWorld {
     await this.#passUntil(() => this.#stops.size === 0, "it does not stop");
     this.#database.close();
     this.violations.push(...this.#steps.violations);
+  }
+
+  async #call(n: number, { promotes }: SeededTool): Promise<string> {
+    const { process } = this.#member(n);
+    if (!promotes) return process.callId(`tool${n}`);
+    const origin = { capabilities: { elicitation: {} } };
+    const call = { ...nobody, tool: `tool${n}`, arguments: {}, origin };
+    let id = "";
+    void process.runtime.call(call, new AbortController().signal).then((end) => {
+      if (end.kind === "task") id = end.snapshot.task.id;
+      else this.violations.push(`tool${n} was answered directly`);
+    });
+    await this.#passUntil(() => id !== "", `tool${n} gets no task`);
+    this.counts.promotions++;
+    return id;
   }
 
   async #happen(): Promise<void> {
@@ -184,7 +219,8 @@ export class SeededWorld {
       child: { config: { onCrash: "resume" }, handler: child },
       ...Object.fromEntries(this.#tools.map((tool, n) => [`tool${n}`, this.#tool(tool, life)])),
     };
-    const options = { concurrency, maxParkedFrames, cancelGraceMs: 5_000, ...crashes };
+    const limits = { [limitName]: { concurrency: 1 } };
+    const options = { concurrency, maxParkedFrames, cancelGraceMs: 5_000, limits, ...crashes };
     const process = somebody.exit(() => new Process({ tools, options }, this.#clock, store));
     const member: Member = Object.assign(life, { store, process, stopping: undefined });
     this.#members[by % 2] = member;
@@ -194,9 +230,13 @@ export class SeededWorld {
     if (!started && !life.over) this.violations.push("it does not start");
   }
 
-  #tool({ program, onCrash, timeoutMs, attempts, park }: SeededTool, life: Life): Setup["tools"][string] {
+  #tool(
+    { program, onCrash, timeoutMs, attempts, park, promotes }: SeededTool,
+    life: Life,
+  ): Setup["tools"][string] {
     const config = {
       park,
+      ...(promotes && { promoteAfterMs: 200 }),
       ...(onCrash !== undefined && { onCrash }),
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(attempts !== undefined && { retry: { attempts, backoff: { firstMs: 500, maxMs: 500 } } }),
@@ -285,6 +325,7 @@ export class SeededWorld {
       const { key } = command;
       this.#unheard.set(name, [...(this.#unheard.get(name) ?? []), { key, round: this.#round }]);
     }
+    if (command.type === "update") this.#updates.set(id, [...(this.#updates.get(id) ?? []), command.changes]);
     if (command.type === "settle" || command.type === "retry") this.#assertHeard(name, command.type);
     if (command.type === "retry") {
       this.#generations.set(id, (this.#generations.get(id) ?? 0) + 1);
@@ -409,7 +450,7 @@ export class SeededWorld {
     const isExact = task.state === "settled" && !wasAborted && !gaveUp;
     if (isExact && body !== model.body)
       this.violations.push(`${id} came to ${body}, and a handler that saw all to ${model.body}`);
-    if (isExact && tool.attempts === undefined) await this.#checkLines(id, model.lines);
+    if (isExact && tool.attempts === undefined) await this.#checkReports(id, model.reports);
   }
 
   #assertPrefix(what: string, one: readonly string[], other: readonly string[]): void {
@@ -421,8 +462,8 @@ export class SeededWorld {
     }
   }
 
-  /** Each line of the log is one that a handler appends which sees all, and is there once. */
-  async #checkLines(id: string, lines: readonly string[]): Promise<void> {
+  /** Each line of the log is one that a handler appends which sees all, or its step, and is there once; so with the rest that it reports. */
+  async #checkReports(id: string, { lines, ofSteps, statuses, progress }: Reports): Promise<void> {
     const log = (await this.#member(0).process.store.logs?.read(id, "log", 0, 1_000)) ?? [];
     const left = [...lines];
     for (const { body } of log) {
@@ -430,6 +471,15 @@ export class SeededWorld {
       const index = left.indexOf(line);
       if (index < 0) this.violations.push(`the log of ${id} has "${line}"`);
       else left.splice(index, 1);
+    }
+    for (const line of ofSteps) {
+      if (left.includes(line)) this.violations.push(`the log of ${id} lacks "${line}"`);
+    }
+    for (const { statusMessage, progress: reported } of this.#updates.get(id) ?? []) {
+      if (typeof statusMessage === "string" && !statuses.has(statusMessage))
+        this.violations.push(`the status of ${id} was "${statusMessage}"`);
+      if (reported && !progress.has(reported.progress))
+        this.violations.push(`the progress of ${id} was ${reported.progress}`);
     }
   }
 
@@ -454,8 +504,8 @@ export class SeededWorld {
   async #undropped(
     program: SeededProgram,
     journal: WholeJournal,
-  ): Promise<Undropped & { readonly lines: readonly string[] }> {
-    const lines: string[] = [];
+  ): Promise<Undropped & { readonly reports: Reports }> {
+    const reports: Reports = { lines: [], ofSteps: [], statuses: new Set(), progress: new Set() };
     const model = await runUndropped(journal, (endEntry, ended) => {
       const end = async (key: unknown, kind: "step" | "event" | "input" | "sleep"): Promise<unknown> => {
         const { value, error } = await endEntry(String(key), kind);
@@ -465,6 +515,7 @@ export class SeededWorld {
       const calls = {
         signal: new AbortController().signal,
         step: (key: unknown) => end(key, "step"),
+        poll: (key: unknown) => end(key, "step"),
         sleep: (key: unknown) => end(key, "sleep"),
         elicit: (key: unknown) => end(key, "input"),
         waitForEvent: (key: unknown) => end(key, "event"),
@@ -473,9 +524,9 @@ export class SeededWorld {
           if (error !== null) throw callErrorOf("child", JSON.parse(error) as CallFailure);
           return JSON.parse(value ?? "null") as unknown;
         },
-        log: (line: string) => lines.push(line),
-        status: () => undefined,
-        progress: () => undefined,
+        log: (line: string) => reports.lines.push(line),
+        status: (line: string) => reports.statuses.add(line),
+        progress: (done: number) => reports.progress.add(done),
       } as unknown as Calls; // whose step has two forms
       return play({ ...program, giveUpMs: undefined }, calls, {
         ended: (key, what) => ended(`${key}: ${what}`),
@@ -483,7 +534,11 @@ export class SeededWorld {
         pause: () => turns(1),
       });
     });
-    return { ...model, lines };
+    for (const key of loudSteps(program.body)) {
+      reports.lines.push(inStep(key));
+      if ((journal.get(key)?.doneAt ?? null) !== null) reports.ofSteps.push(inStep(key));
+    }
+    return { ...model, reports };
   }
 }
 

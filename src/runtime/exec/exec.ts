@@ -77,9 +77,11 @@ export async function runExec(
   };
   let begun: string | undefined;
   let isFirst = true;
-  const begin = async ({ signal }: StepContext): Promise<ExecResult> => {
+  const prepare = async (): Promise<void> => {
     if (isFirst) begun = await run.begunBy(exec.key);
     isFirst = false;
+  };
+  const begin = async ({ signal }: StepContext): Promise<ExecResult> => {
     const earlier = begun === undefined ? undefined : (JSON.parse(begun) as Launched);
     begun = undefined;
     try {
@@ -89,7 +91,8 @@ export async function runExec(
       throw error;
     }
   };
-  const step = runStep(run, effects, clock, key, retrying, begin, { livesOn: onCrash === "adopt" });
+  const kind = { livesOn: onCrash === "adopt", prepare };
+  const step = runStep(run, effects, clock, key, retrying, begin, kind);
   try {
     return await step;
   } finally {

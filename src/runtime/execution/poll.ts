@@ -44,18 +44,21 @@ export async function runPoll<T>(
   const name = encodeJournalKey(key);
   let seen: Seen | undefined;
 
-  const look = async (context: StepContext): Promise<T> => {
+  // Not with the look: what it waits for may outlast the handler, after which none begins.
+  const prepare = async (): Promise<void> => {
     seen = await nextLook();
+  };
+  const look = async (context: StepContext): Promise<T> => {
     try {
       return await fn(context);
     } catch (error) {
-      if (!isLast(seen) || isNonRetryable(error)) throw error;
+      if (seen === undefined || !isLast(seen) || isNonRetryable(error)) throw error;
       throw late(seen, { cause: error });
     }
   };
   const nextLook = async (): Promise<Seen> => {
     const now = clock.now();
-    const before = seen ?? (await seenBefore(run, name));
+    const before = seen ?? (await seenBefore(run, run.keys.stored(key)));
     if (before !== undefined) return { ...before, looks: before.looks + 1, lookedAt: now };
     const lastAt = timeoutMs === undefined ? null : deadlineAfter(now, timeoutMs);
     if (lastAt !== null) await effects.pauses.assertReaches(lastAt, `The poll "${name}"`);
@@ -92,7 +95,7 @@ export async function runPoll<T>(
     ...(limit && { limit }),
   };
   const stepOptions = { ...retrying, ...(lookTimeoutMs !== undefined && { timeoutMs: lookTimeoutMs }) };
-  return runStep(run, effects, clock, key, stepOptions, look, { looks });
+  return runStep(run, effects, clock, key, stepOptions, look, { looks, prepare });
 }
 
 async function seenBefore(run: Run, key: string): Promise<Seen | undefined> {

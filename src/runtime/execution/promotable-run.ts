@@ -110,7 +110,9 @@ export class PromotableRun {
 
   /** Creates the task now, unless there is one, or the handler has ended. */
   async promote(): Promise<HeldRun | undefined> {
-    if (this.#held !== undefined || this.run.life.state !== "direct") return this.#held;
+    if (this.#held !== undefined) return this.#held;
+    // The run already holds a task that was made just now, before whoever made it hears of that.
+    if (this.#promotion === undefined && this.run.life.state !== "direct") return undefined;
     const promotion = (this.#promotion ??= this.#makeTask());
     try {
       return await promotion;

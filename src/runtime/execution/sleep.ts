@@ -37,7 +37,7 @@ export async function sleep(
   await (run.trace?.waiting({ kind: "sleep", key: claimed, begunAt }, clock, sleeping) ?? sleeping);
 }
 
-/** Resolves at a time (epoch ms), unless the handler is dropped from memory before; rejects when its signal aborts. */
+/** Resolves at a time (epoch ms), unless the handler is dropped from memory before; rejects when it returns, or its signal aborts. */
 export function waitUntil(run: Run, timers: Timers, until: number): Promise<void> {
-  return waitFor((done) => run.life.holdTimer(timers.at(until, done)), run.signal);
+  return waitFor((done, fail) => run.life.holdTimer(timers.at(until, done), fail), run.signal);
 }

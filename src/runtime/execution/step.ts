@@ -23,6 +23,8 @@ interface StepKind<T> {
   readonly looks?: Looks<T>;
   /** What it has begun may live on without its attempt. */
   readonly livesOn?: boolean;
+  /** Runs before each try, with a slot. */
+  readonly prepare?: () => Promise<void>;
 }
 
 /** Runs a step until it ends and journals its end, or replays the journal (guarantee 4). */
@@ -33,7 +35,7 @@ export async function runStep<T>(
   key: JournalKey,
   options: Read<StepOptions>,
   fn: StepRun<T>,
-  { looks, livesOn = false }: StepKind<T> = {},
+  { looks, livesOn = false, prepare }: StepKind<T> = {},
 ): Promise<T> {
   assertOutsideStep(run, key);
   const claimed = run.claim(key);
@@ -57,7 +59,7 @@ export async function runStep<T>(
       const once = (): Promise<TryEnd> => tryStep(step, tries, firstAt);
       const running = { taskId: run.taskId, key: claimed, begunAt: entry?.begunAt ?? firstAt, tries };
       return effects.running?.during(running, once) ?? once();
-    });
+    }, prepare);
   for (;;) {
     const { limit } = options;
     const end = await (limit === undefined

@@ -135,6 +135,11 @@ export class HeldTask implements TaskWriter {
     return this.#slot.waitsFor;
   }
 
+  /** Whether a later attempt can resume it. */
+  get isMarked(): boolean {
+    return this.#wasMarked === true;
+  }
+
   /** Marks the task, once, as one that a later attempt can resume. */
   mark(): Promise<unknown> {
     this.#marked ??= this.write("mark", {});

@@ -63,7 +63,8 @@ export class OutsideWaits {
     const { run, task, limit, clock } = this.#setup;
     const { key, entry, prepare, text, timeoutMs, mustEndInTime } = wait;
     const isNew = entry === undefined;
-    await run.beginWait(isNew, isNew ? prepare : undefined);
+    // One that is in the journal has its place among the ends from the call on, as in a replay that finds its end there.
+    if (isNew || !run.continuesWait()) await run.beginWait(isNew, isNew ? prepare : undefined);
     const deadlineAt =
       entry?.deadlineAt ?? (timeoutMs === undefined ? null : deadlineAfter(clock.now(), timeoutMs));
     if (isNew && deadlineAt !== null && mustEndInTime !== undefined && !limit.reaches(deadlineAt))
@@ -105,7 +106,10 @@ export class OutsideWaits {
       if (entry === undefined)
         await task.journal.opening(key, task.writeWithRest<N>(command, begin(deadlineAt)));
       if (deadlineAt !== null && late !== undefined)
-        cancelTimer = run.life.holdTimer(timers.at(deadlineAt, () => giveUp(late())));
+        cancelTimer = run.life.holdTimer(
+          timers.at(deadlineAt, () => giveUp(late())),
+          end.reject,
+        );
       return await end.promise;
     } finally {
       cancelTimer();

@@ -10,8 +10,8 @@ export class RunLife {
   readonly #abort = new AbortController();
   readonly #over = new AbortController();
   readonly #gone = Promise.withResolvers<void>();
-  /** Timers to cancel when the handler is dropped from memory. */
-  #timers: Set<() => void> | undefined;
+  /** Timers to cancel when the handler is dropped from memory, and what to call once it has returned. */
+  #timers: Map<() => void, (reason: Error) => void> | undefined;
   #cancelRequested = false;
 
   constructor(inOwnContext: OwnContext) {
@@ -45,6 +45,10 @@ export class RunLife {
   /** True once the requestor asked to cancel: a handler that throws from then on ends as cancelled. */
   get cancelRequested(): boolean {
     return this.#cancelRequested;
+  }
+
+  goesOn(asked: Asked): boolean {
+    return this.scheduler.verdict(asked) === "goes on";
   }
 
   /** Whether a call, or an end, stops here for good: the next run comes to it again. */
@@ -91,10 +95,13 @@ export class RunLife {
     if (was === "doomed") this.setGone(); // nobody else waits for its handler
   }
 
-  /** Keeps a function that cancels a timer, which would hold the handler in memory; returns a function that cancels or forgets the timer. */
-  holdTimer(cancelTimer: () => void): () => void {
-    this.#timers ??= new Set();
-    this.#timers.add(cancelTimer);
+  /**
+   * Keeps a function that cancels a timer, which would hold the handler in memory; returns a function that cancels or forgets the timer. What
+   * waits for it is rejected once the handler has returned.
+   */
+  holdTimer(cancelTimer: () => void, reject: (reason: Error) => void): () => void {
+    this.#timers ??= new Map();
+    this.#timers.set(cancelTimer, reject);
     return () => {
       this.#timers?.delete(cancelTimer);
       cancelTimer();
@@ -103,9 +110,17 @@ export class RunLife {
 
   /** Nothing is left that would wake the handler, so that it can be freed from memory. */
   drop(): void {
-    for (const cancelTimer of this.#timers ?? []) cancelTimer();
+    for (const cancelTimer of this.#timers?.keys() ?? []) cancelTimer();
     this.#timers = undefined;
     this.setGone();
+  }
+
+  /** The handler has returned or thrown: what its other branches wait for comes to nothing. */
+  end(): void {
+    this.change("end");
+    const refusal = this.refusal("try");
+    if (refusal === undefined) return;
+    for (const reject of this.#timers?.values() ?? []) reject(refusal);
   }
 
   /** Tells a handler whose task was released that the server stops. */

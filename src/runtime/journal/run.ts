@@ -184,6 +184,14 @@ export class Run {
     });
   }
 
+  /** Whether a wait that an earlier attempt has begun can go on at once; otherwise `beginWait` says what comes of it. */
+  continuesWait(): boolean {
+    const task = this.#task;
+    if (task?.isMarked !== true || this.signal.aborted || !this.life.goesOn("begin")) return false;
+    task.journal.begin(false);
+    return true;
+  }
+
   /** As `beginWait`, for a step that has failed: if the server stops, the failure is journalled before the task is released. */
   beginPause(): Promise<void> {
     return this.#slot.whileBeginning(async () => {
@@ -193,8 +201,10 @@ export class Run {
     });
   }
 
-  /** Runs a step and records it, with a slot. Rejects if the run has ended, or should end, before it gets one. */
-  working<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * Runs a step and records it, with a slot, once `prepare` has. Rejects if the run has ended, or should end, before the step begins.
+   */
+  working<T>(work: () => Promise<T>, prepare?: () => Promise<void>): Promise<T> {
     const rests = this.#task?.rests;
     const begun = (): Promise<T> => {
       if (this.life.stops("try")) return forEver();
@@ -202,8 +212,9 @@ export class Run {
       const assured = this.#task?.assured();
       return assured === undefined ? work() : assured.then(begun);
     };
+    const prepared = prepare === undefined ? begun : () => prepare().then(begun);
     return this.#slot.whileWorking(
-      rests?.mayBeRecorded === true ? () => rests.withdraw().then(begun) : begun,
+      rests?.mayBeRecorded === true ? () => rests.withdraw().then(prepared) : prepared,
     );
   }
 
@@ -319,7 +330,7 @@ export class Run {
 
   /** The handler ended: its slot is free, and its context calls reject. */
   end(): void {
-    this.life.change("end");
+    this.life.end();
     this.#slot.end();
   }
 

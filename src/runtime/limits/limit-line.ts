@@ -54,6 +54,8 @@ export class LimitLine {
   #pauseMs: number | null = null;
   #asks = false;
   #again = false;
+  /** Whether the last call repeated joins that the store seemed not to have. */
+  #repeats = false;
   #cancelTimer: (() => void) | undefined;
   #endLooks: (() => void) | undefined;
 
@@ -151,10 +153,12 @@ export class LimitLine {
     if (this.#waiters.size === 0) return;
     for (const { isKnown, told } of this.#waiters.values()) if (isKnown) told.waits();
     // An answer may have been lost: whoever asks again has what it was given.
-    if (waiting < this.#waiters.size - this.#joins.length) {
+    const misses = waiting < this.#waiters.size - this.#joins.length;
+    if (misses) {
       this.#joins = [...this.#waiters.values()].map(({ join }) => join);
-      this.#again = true;
+      if (!this.#repeats) this.#again = true; // else one has lost its task: it is asked for again with the next look
     }
+    this.#repeats = misses;
     const { clock } = this.#setup;
     if (againMs === null) this.#endLooks = clock.every(lookMs, () => this.look());
     else this.#cancelTimer = clock.after(Math.min(againMs + 1, longestLookMs), () => this.look());

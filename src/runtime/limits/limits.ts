@@ -32,7 +32,7 @@ interface WaitingRun {
   readonly taskId: string;
   readonly token: string;
   readonly signal: AbortSignal;
-  readonly life: { holdTimer(cancelTimer: () => void): () => void };
+  readonly life: { holdTimer(cancelTimer: () => void, reject: (reason: Error) => void): () => void };
   beginPause(): Promise<void>;
   whileWaiting(
     reason: "limit",
@@ -128,14 +128,17 @@ export class Limits {
     const first = Promise.withResolvers<boolean>();
     permit.promise.then(() => first.resolve(true), first.reject);
     const told = { granted: permit.resolve, waits: () => first.resolve(false), failed: permit.reject };
-    const cancel = run.life.holdTimer(line.wait(join, told));
+    const cancel = run.life.holdTimer(line.wait(join, told), permit.reject);
     try {
       // Most have a permit at once, and keep their slots meanwhile.
       if (await first.promise) return;
       await run.beginPause();
       const asks = (): number => clock.now() + parkedMs;
       const waited = async (postpone: (until: number) => void): Promise<void> => {
-        const stop = run.life.holdTimer(clock.every(parkedMs / 2, () => postpone(asks())));
+        const stop = run.life.holdTimer(
+          clock.every(parkedMs / 2, () => postpone(asks())),
+          permit.reject,
+        );
         try {
           await waitFor((wake) => {
             permit.promise.then(wake, wake);
