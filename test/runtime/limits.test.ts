@@ -49,9 +49,9 @@ describe("a step that names a limit", () => {
     const store = new CrashableStore((inner) => {
       const { limits: inLine } = inner;
       if (inLine === undefined) throw new Error("no limits");
-      const call: LimitStore["call"] = (about) => (asked++, inLine.call(about));
+      const counted: LimitStore["call"] = (about) => (asked++, inLine.call(about));
       return Object.assign(watchedStore(inner), {
-        limits: { call, ofTask: (id: string) => inLine.ofTask(id) },
+        limits: { call: counted, ofTask: (id: string) => inLine.ofTask(id) },
       });
     });
     const race: Handler = async (_, task) => {

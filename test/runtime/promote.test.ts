@@ -85,7 +85,7 @@ describe("a tool that is promoted late", () => {
           return async (command: TaskCommand) => {
             const writing = target.write(command);
             void writing.then(async () => {
-              for (const { resolve } of moments) await resolve();
+              for (const { resolve } of moments) await Promise.resolve(resolve());
             });
             return writing;
           };
