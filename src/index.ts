@@ -53,7 +53,7 @@ export { retryLater } from "./runtime/tool/retry-later.ts";
 export type { RetryLater } from "./runtime/tool/retry-later.ts";
 export type { LimitName, LimitOptions } from "./runtime/limits/limit-options.ts";
 export { ExecError } from "./runtime/exec/exec-options.ts";
-export type { ExecOptions, ExecResult } from "./runtime/exec/exec-options.ts";
+export type { ExecArtifacts, ExecOptions, ExecResult } from "./runtime/exec/exec-options.ts";
 export { TaskCallError } from "./runtime/tool/tool-errors.ts";
 export type {
   EventOptions,

@@ -5,6 +5,7 @@ import type { NewTask, TaskRecord, TaskRequest } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { finishedEntries } from "../runtime/journal/finished-entries.ts";
 import type { JournalEntry } from "../task/journal.ts";
+import { stepOfArtifact } from "../task/artifact.ts";
 import type { RetryOptions } from "./admin.ts";
 
 interface Rerun {
@@ -95,6 +96,10 @@ export async function keptJournal(
   return withoutArtifacts(kept);
 }
 
+/** Nor the steps whose outputs they are, which are nowhere else. */
 function withoutArtifacts(entries: readonly JournalEntry[]): readonly JournalEntry[] {
-  return entries.filter(({ kind }) => kind !== "artifact");
+  const steps = entries.map(({ kind, value }) =>
+    kind === "artifact" && value !== null ? stepOfArtifact(value) : undefined,
+  );
+  return entries.filter(({ kind, key }) => kind !== "artifact" && !steps.includes(key));
 }

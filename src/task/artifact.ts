@@ -17,6 +17,8 @@ export interface StoredArtifact {
   readonly pieceBytes: number;
   /** Left out if its pieces are in the store. */
   readonly blob?: StoredBlob;
+  /** The key of the step whose output it is; left out for a file that the handler itself has stored. */
+  readonly step?: string;
 }
 
 /** What finds the pieces of an artifact among the blobs of a server, and decrypts them. */
@@ -64,4 +66,9 @@ export function listedArtifact(task: string, artifact: Artifact): Readonly<Recor
 export function artifactUri(task: string, name?: string): string {
   const all = `task://${encodeURIComponent(task)}/artifact`;
   return name === undefined ? all : `${all}/${encodeURIComponent(name)}`;
+}
+
+/** The step whose output a stored artifact is. */
+export function stepOfArtifact(value: string): string | undefined {
+  return (JSON.parse(value) as StoredArtifact).step;
 }

@@ -128,7 +128,7 @@ describe("a program on another machine", () => {
       return (await process.get(id)).task.finishedAt !== null;
     }, patient);
     const result = JSON.parse(textIn(bodyOf(await process.get(id)))) as ExecResult;
-    expect(result).toEqual({ exitCode: 0, stdout: "from there\n", stderr: "" });
+    expect(result).toEqual({ exitCode: 0, stdout: "from there\n", stderr: "", links: [] });
     await process.runtime.stop();
   });
 
@@ -144,7 +144,7 @@ describe("task.exec", () => {
   it("resolves with the output and the exit code, and leaves no files", async () => {
     const script = "cat; echo more >&2; exit 3";
     const result = await resultOf(sh(script, { stdin: "in\n", successCodes: [3] }));
-    expect(result).toEqual({ exitCode: 3, stdout: "in\n", stderr: "more\n" });
+    expect(result).toEqual({ exitCode: 3, stdout: "in\n", stderr: "more\n", links: [] });
     expect(await names()).toEqual([]);
   });
 

@@ -1,3 +1,4 @@
+import type { ResourceLink } from "@modelcontextprotocol/server";
 import type { TimeSpan } from "../../task/time.ts";
 import { numberKind, orKind } from "../../options/kind.ts";
 import {
@@ -26,6 +27,18 @@ const isEnv = (given: unknown): boolean =>
 const isCodes = (given: unknown): boolean =>
   Array.isArray(given) &&
   given.every((code) => Number.isInteger(code) && (code as number) >= 0 && (code as number) <= 255);
+
+class DeclaredExecArtifacts {
+  /** The name of the file for what it prints to its standard output. */
+  readonly stdout?: string = text("the name of a file", (name) => name !== "", {});
+  /** The same for its standard error. */
+  readonly stderr?: string = text("the name of a file", (name) => name !== "", {});
+}
+
+/** Names of artifacts for the outputs of a program. */
+export interface ExecArtifacts extends DeclaredExecArtifacts {}
+
+export const execArtifactOptions = tableOf<ExecArtifacts>(DeclaredExecArtifacts);
 
 class DeclaredExecOptions {
   /** The folder that the command runs in. Default: that of the server. */
@@ -71,6 +84,11 @@ class DeclaredExecOptions {
   );
   /** How much of each output the result has: of one that is larger, the beginning and the end. Default 64 KiB. */
   readonly maxOutputBytes?: number = size({ min: 0, default: 64 * 1024 });
+  /**
+   * Keeps all of an output as an artifact of the task, by its name, however the program ends in the last run of it: `{ stdout: "build.log" }`. Default:
+   * nothing.
+   */
+  readonly artifacts?: ExecArtifacts = options(execArtifactOptions);
   /** How many lines of each output go to the task's log: of more, the first and the last. Default 1,000. */
   readonly maxLogLines?: number = number({ min: 0, default: 1_000 });
   /** Lowers its priority for the processor, from 0 to 19. Default 0. */
@@ -88,6 +106,8 @@ export interface ExecResult {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
+  /** To the `artifacts` that were asked for. */
+  readonly links: readonly ResourceLink[];
 }
 
 interface ExecErrorDetails {
@@ -117,6 +137,8 @@ export class ExecError extends Error {
   /** What it had printed, as in a result. */
   readonly stdout: string;
   readonly stderr: string;
+  /** As in a result. */
+  links: readonly ResourceLink[] = [];
 
   constructor(code: "exec_failed" | "exec_lost", message: string, details: ExecErrorDetails = {}) {
     super(message);

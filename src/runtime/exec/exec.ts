@@ -13,12 +13,13 @@ import { assertOptions, settingsOf, type Settings } from "../../options/options.
 import type { LogLevel } from "../../task/task-line.ts";
 import { systemClock, type Clock } from "../clock.ts";
 import { runStep } from "../execution/step.ts";
-import { NotYet, type StepEffects } from "../execution/step-try.ts";
+import { assertOutsideStep, NotYet, type StepEffects } from "../execution/step-try.ts";
 import type { Run } from "../journal/run.ts";
 import { waitFor } from "../wait-for.ts";
 import { ExecError, execOptions, type ExecOptions, type ExecResult } from "./exec-options.ts";
 import { end, launch, lookFor, type Launched } from "./launched.ts";
 import { Output, textOf } from "./output.ts";
+import { SavedOutput } from "./saved-output.ts";
 import { ownVariables } from "./own-environment.ts";
 import { endGroup } from "./process-group.ts";
 import type { StepContext } from "../tool/task-context.ts";
@@ -29,6 +30,11 @@ export interface ExecEffects extends StepEffects {
   readonly logLine: (level: LogLevel, text: string, data: object) => Promise<void>;
 }
 
+type Unset = "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf" | "limit" | "artifacts";
+
+/** How one process ended. */
+type Ended = Omit<ExecResult, "links">;
+
 interface Exec {
   readonly run: Run;
   readonly effects: ExecEffects;
@@ -36,7 +42,7 @@ interface Exec {
   readonly key: string;
   readonly file: string;
   readonly args: readonly string[];
-  readonly options: Settings<ExecOptions, "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf" | "limit">;
+  readonly options: Settings<ExecOptions, Unset>;
   /** Processes that have ended: their files are needed until the journal says how, or has another process. */
   readonly over: Launched[];
   /** How long to wait before the next look at a process on another machine (ms). */
@@ -53,10 +59,7 @@ export async function runExec(
 ): Promise<ExecResult> {
   assertOptions("task.exec", given, execOptions);
   assertCommand(file, args);
-  const options = settingsOf<ExecOptions, "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf" | "limit">(
-    execOptions,
-    given,
-  );
+  const options = settingsOf<ExecOptions, Unset>(execOptions, given);
   const { retries, backoff, retryIf, limit, onCrash } = options;
   const retrying = {
     retries,
@@ -75,13 +78,22 @@ export async function runExec(
     over: [],
     awayMs: firstAwayMs,
   };
+  assertOutsideStep(run, key);
+  const saved = new SavedOutput(run, clock, exec.key, options.artifacts ?? {});
+  const files = {
+    begin: () => saved.begin(),
+    store: async () => {
+      const last = exec.over.at(-1);
+      if (last !== undefined) await saved.store(last);
+    },
+  };
   let begun: string | undefined;
   let isFirst = true;
   const prepare = async (): Promise<void> => {
     if (isFirst) begun = await run.begunBy(exec.key);
     isFirst = false;
   };
-  const begin = async ({ signal }: StepContext): Promise<ExecResult> => {
+  const begin = async ({ signal }: StepContext): Promise<Ended> => {
     const earlier = begun === undefined ? undefined : (JSON.parse(begun) as Launched);
     begun = undefined;
     try {
@@ -91,16 +103,20 @@ export async function runExec(
       throw error;
     }
   };
-  const kind = { livesOn: onCrash === "adopt", prepare };
+  const kind = { livesOn: onCrash === "adopt", prepare, files };
   const step = runStep(run, effects, clock, key, retrying, begin, kind);
   try {
-    return await step;
+    const ended = await step;
+    return { ...ended, links: await saved.links() };
+  } catch (error) {
+    if (isExecError(error)) error.links = await saved.links().catch(() => []);
+    throw error;
   } finally {
     if (!run.signal.aborted) await clear(exec); // else the journal may know of none of this
   }
 }
 
-async function runTry(exec: Exec, earlier: Launched | undefined, signal: AbortSignal): Promise<ExecResult> {
+async function runTry(exec: Exec, earlier: Launched | undefined, signal: AbortSignal): Promise<Ended> {
   const { run, effects, clock, key, file, args, options } = exec;
   if (earlier !== undefined && (await goesOn(exec, earlier))) {
     await run.beginStep({ key, value: JSON.stringify(earlier), goesOn: true });
@@ -146,6 +162,14 @@ async function goesOn(exec: Exec, earlier: Launched): Promise<boolean> {
   throw lostOn(exec, earlier, "is gone, and has left no exit code", await printedBy(exec, earlier));
 }
 
+function isExecError(thrown: unknown): thrown is ExecError {
+  try {
+    return thrown instanceof ExecError;
+  } catch {
+    return false; // looking at it throws
+  }
+}
+
 function lostOn({ file }: Exec, { pid, machine }: Launched, how: string, printed = {}): ExecError {
   return new ExecError("exec_lost", `${file} (process ${pid} on ${machine.host}) ${how}.`, printed);
 }
@@ -170,7 +194,7 @@ async function follow(
   launched: Launched,
   ended: Promise<void> | undefined,
   signal: AbortSignal,
-): Promise<ExecResult> {
+): Promise<Ended> {
   const { effects, file, options } = exec;
   const { processes } = effects;
   const { killAfterMs, maxLogLines, successCodes } = options;

@@ -4,7 +4,8 @@ import { StringDecoder } from "node:string_decoder";
 
 export type OutputStream = "stdout" | "stderr";
 
-const fileOf: Readonly<Record<OutputStream, string>> = { stdout: "out", stderr: "err" };
+/** Their files, in the folder of the process. */
+export const fileOf: Readonly<Record<OutputStream, string>> = { stdout: "out", stderr: "err" };
 
 const chunkBytes = 64 * 1024;
 

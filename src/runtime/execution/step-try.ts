@@ -41,6 +41,15 @@ export interface Step<T> {
   readonly fn: StepRun<T>;
   /** Set for a step that looks until something is ready. */
   readonly looks?: Looks<T> | undefined;
+  readonly files?: StepFiles | undefined;
+}
+
+/** What is stored beside the end of a step. */
+export interface StepFiles {
+  /** Called before the first try, also of one that an earlier attempt has begun. */
+  begin(): Promise<void>;
+  /** Called once it is known how the step ends, before that is stored. */
+  store(): Promise<void>;
 }
 
 /** What makes a step a poll. */
@@ -142,8 +151,10 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
       const error = encodeError(thrown, Math.min(run.maxBodyBytes, smallErrorBytes));
       return { again: { paused: pausedWith(next.saidMs === undefined ? tries + 1 : tries, error), ...next } };
     }
+    await step.files?.store();
     return recordThrown(step, thrown, begunAt);
   }
+  await step.files?.store();
   try {
     const value = encodeReturned(step, returned);
     await run.recordStep({ key, value, error: null, begunAt });

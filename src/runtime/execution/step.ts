@@ -12,6 +12,7 @@ import {
   assertOutsideStep,
   tryStep,
   type Looks,
+  type StepFiles,
   type StepEffects,
   type TryEnd,
   type StepRun,
@@ -25,6 +26,7 @@ interface StepKind<T> {
   readonly livesOn?: boolean;
   /** Runs before each try, with a slot. */
   readonly prepare?: () => Promise<void>;
+  readonly files?: StepFiles;
 }
 
 /** Runs a step until it ends and journals its end, or replays the journal (guarantee 4). */
@@ -35,7 +37,7 @@ export async function runStep<T>(
   key: JournalKey,
   options: Read<StepOptions>,
   fn: StepRun<T>,
-  { looks, livesOn = false, prepare }: StepKind<T> = {},
+  { looks, livesOn = false, prepare, files }: StepKind<T> = {},
 ): Promise<T> {
   assertOutsideStep(run, key);
   const claimed = run.claim(key);
@@ -50,7 +52,8 @@ export async function runStep<T>(
   const retryAt = entry?.deadlineAt ?? null;
   if (retryAt === null) await run.begin(entry === undefined);
   else await pauses.pause(claimed, retryAt, pauseReason(entry?.tries)); // an earlier attempt has tried it
-  const step = { run, effects, clock, key: claimed, options, fn, looks };
+  await files?.begin();
+  const step = { run, effects, clock, key: claimed, options, fn, looks, files };
   let begunAt: number | undefined;
   let tries = entry?.tries ?? 0;
   const work = (): Promise<TryEnd> =>

@@ -3,6 +3,7 @@ import { Readable } from "node:stream";
 import type { ResourceLink } from "@modelcontextprotocol/server";
 import { artifactUri, assertArtifactName, type StoredArtifact } from "../../task/artifact.ts";
 import { HoldfastError, isFault, tooLarge } from "../../task/fault.ts";
+import type { JournalEnd } from "../../task/journal.ts";
 import { assertOptions } from "../../options/options.ts";
 import { boundGarbage } from "../bound-garbage.ts";
 import type { Clock } from "../clock.ts";
@@ -37,10 +38,7 @@ export async function storeArtifact(
   const entry = run.find(key, { kind: "artifact", request: name });
   if (entry !== undefined && entry.doneAt !== null) {
     await discard(source);
-    return run.replayed(entry, ({ value, error }) => {
-      if (value === null) throw decodeError(error ?? "{}");
-      return linkTo(run, name, JSON.parse(value) as StoredArtifact);
-    });
+    return run.replayed(entry, (ended) => linkOrThrow(run, name, artifactEnd(ended)));
   }
   let pieces: PieceWriter;
   try {
@@ -51,27 +49,52 @@ export async function storeArtifact(
     await discard(source);
     throw error;
   }
-  const begunAt = clock.now();
-  const end = await run.working(async () => {
-    try {
-      const stored = { mimeType, ...(await writePieces(run, key, pieces, source)) };
-      await run.recordStep({ key, value: JSON.stringify(stored), error: null, begunAt, artifact: true });
-      return { stored };
-    } catch (thrown) {
-      // As for a step: an abort is not how it ended, nor is a fault, except that it is too large.
-      const isTooLarge = thrown instanceof HoldfastError && thrown.code === "too_large";
-      if (run.signal.aborted || (isFault(thrown) && !isTooLarge)) throw thrown;
-      const error = encodeError(thrown, run.maxBodyBytes);
-      await run.recordStep({ key, value: null, error, begunAt, artifact: true });
-      return { thrown: decodeError(error, thrown) };
-    }
-  });
+  const end = await run.working(() => writeArtifact(run, clock, { key, pieces, mimeType }, source));
   await run.checkpoint();
+  return linkOrThrow(run, name, end);
+}
+
+/** How an artifact ended: with its bytes in the store, or with an error. */
+export type ArtifactEnd = { readonly stored: StoredArtifact } | { readonly thrown: Error };
+
+/** How it ended, as the journal has it. */
+export function artifactEnd({ value, error }: JournalEnd): ArtifactEnd {
+  if (value === null) return { thrown: decodeError(error ?? "{}") };
+  return { stored: JSON.parse(value) as StoredArtifact };
+}
+
+interface NewArtifact extends Pick<StoredArtifact, "mimeType" | "step"> {
+  readonly key: string;
+  readonly pieces: PieceWriter;
+}
+
+/** Stores an artifact that was begun, and journals how that ended. As for a step: an abort is not how it ended, nor is a fault, except that it is too large. */
+export async function writeArtifact(
+  run: Run,
+  clock: Clock,
+  { key, pieces, ...kept }: NewArtifact,
+  source: ArtifactSource,
+): Promise<ArtifactEnd> {
+  const begunAt = clock.now();
+  try {
+    const stored = { ...kept, ...(await writePieces(run, key, pieces, source)) };
+    await run.recordStep({ key, value: JSON.stringify(stored), error: null, begunAt, artifact: true });
+    return { stored };
+  } catch (thrown) {
+    const isTooLarge = thrown instanceof HoldfastError && thrown.code === "too_large";
+    if (run.signal.aborted || (isFault(thrown) && !isTooLarge)) throw thrown;
+    const error = encodeError(thrown, run.maxBodyBytes);
+    await run.recordStep({ key, value: null, error, begunAt, artifact: true });
+    return { thrown: decodeError(error, thrown) };
+  }
+}
+
+function linkOrThrow(run: Run, name: string, end: ArtifactEnd): ResourceLink {
   if ("thrown" in end) throw end.thrown;
   return linkTo(run, name, end.stored);
 }
 
-function linkTo({ wireId }: Run, name: string, { mimeType, bytes }: StoredArtifact): ResourceLink {
+export function linkTo({ wireId }: Run, name: string, { mimeType, bytes }: StoredArtifact): ResourceLink {
   return { type: "resource_link", uri: artifactUri(wireId, name), name, mimeType, size: bytes };
 }
 
@@ -81,7 +104,7 @@ async function writePieces(
   key: string,
   pieces: PieceWriter,
   source: ArtifactSource,
-): Promise<Omit<StoredArtifact, "mimeType">> {
+): Promise<Omit<StoredArtifact, "mimeType" | "step">> {
   const { maxArtifactBytes } = run.limits;
   const { pieceBytes, blob } = pieces;
   const hash = createHash("sha256");

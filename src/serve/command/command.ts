@@ -228,7 +228,7 @@ class CommandCall {
       );
     } catch (error) {
       if (error instanceof ExecError && error.exitCode !== undefined)
-        return { exitCode: error.exitCode, stdout: error.stdout, stderr: error.stderr };
+        return { exitCode: error.exitCode, stdout: error.stdout, stderr: error.stderr, links: error.links };
       throw error;
     }
   }
