@@ -5,6 +5,7 @@ import "./style/theme.css";
 import "./style/layout.css";
 import "./style/parts.css";
 import "./style/tables.css";
+import "./style/incidents.css";
 import "./style/task.css";
 import { keepTheme } from "./parts/theme.tsx";
 import { Unopened } from "./parts/unopened.tsx";

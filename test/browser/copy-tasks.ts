@@ -23,6 +23,7 @@ export function copyTasks(path: string, count: number): void {
     `printf('%012x', ${firstMade} + n * ${apartMs}) || substr(${column}, 13)`;
   db.exec("BEGIN");
   db.prepare(`${numbers} ${copied("outcome", { task_id: id("task_id") })}`).run(each);
+  db.prepare(`${numbers} ${copied("request", { task_id: id("task_id") })}`).run(each);
   const changed = {
     id: id("id"),
     wire_id: id("wire_id"),

@@ -20,6 +20,13 @@ export const form = {
   required: ["environment", "replicas", "note"],
 };
 
+/** Why orders cannot be charged, by the first word. */
+const failures: Readonly<Record<string, (order: string) => string>> = {
+  gateway: (order) => `Payment gateway answered 502 for order ${order}`,
+  card: (order) => `Card of order ${order} has expired`,
+  stock: (order) => `Nothing is left of order "${order}"`,
+};
+
 /** Tools whose tasks have everything that the page shows. */
 export function addTools(tasks: Tasks, gates: Gates): void {
   const report = tasks.tool("report", { inputSchema }, async ({ word }, task) => {
@@ -58,6 +65,14 @@ export function addTools(tasks: Tasks, gates: Gates): void {
     return text(word);
   });
   tasks.tool("relay", { inputSchema }, async ({ word }, task) => task.call("leg", runner, { word }));
+  tasks.tool("charge", { inputSchema }, async ({ word }, task) => {
+    const [cause = "", order = ""] = word.split(" ");
+    await task.step("reserve", () => gates.log(`reserve ${order}`));
+    await task.step("charge", () => {
+      if (!gates.isOpen(`fixed ${cause}`)) throw new Error(failures[cause]?.(order));
+    });
+    return text(`charged ${order}`);
+  });
   tasks.tool("quick", { inputSchema }, async ({ word }) => text(word));
   tasks.tool("markup", { inputSchema, requires: ["elicitation"] }, async ({ word }, task) => {
     await task.status(markup);

@@ -14,11 +14,15 @@ export class Gates {
     appendFileSync(join(this.#folder, "log"), `${line}\n`);
   }
 
+  isOpen(word: string): boolean {
+    return existsSync(join(this.#folder, `${word}.open`));
+  }
+
   /** Resolves when the test has opened the gate of this word. */
   async opened(word: string, signal: AbortSignal): Promise<void> {
     const opened = Promise.withResolvers<void>();
     const look = (): void => {
-      if (existsSync(join(this.#folder, `${word}.open`))) opened.resolve();
+      if (this.isOpen(word)) opened.resolve();
     };
     const watcher = watch(this.#folder, look);
     signal.addEventListener("abort", () => opened.reject(signal.reason as Error));

@@ -20,6 +20,8 @@ export interface TaskFilter {
   readonly principal: string;
   readonly age: string;
   readonly node: string;
+  /** Of failures. */
+  readonly cause: string;
   readonly text: string;
 }
 
@@ -32,6 +34,7 @@ export function filterIn(query: URLSearchParams): TaskFilter {
     principal: query.get("principal") ?? "",
     age: ages.find(([age]) => age === query.get("age"))?.[0] ?? "",
     node: query.get("node") ?? "",
+    cause: query.get("cause") ?? "",
     text: query.get("text") ?? "",
   };
 }
@@ -51,7 +54,7 @@ export function tasksPath(chosen: Partial<TaskFilter>): string {
 }
 
 export function selectionOf(filter: TaskFilter, now: number): TaskSelection {
-  const { states, waitsFor, tool, principal, node, text } = filter;
+  const { states, waitsFor, tool, principal, node, cause, text } = filter;
   const age = ages.find(([name]) => name === filter.age)?.[2];
   return {
     ...(states.length > 0 && { states }),
@@ -60,6 +63,7 @@ export function selectionOf(filter: TaskFilter, now: number): TaskSelection {
     ...(principal !== "" && { principal }),
     ...(age !== undefined && { createdFrom: now - age }),
     ...(node !== "" && { owner: node }),
+    ...(cause !== "" && { cause }),
     ...(text !== "" && { text }),
   };
 }

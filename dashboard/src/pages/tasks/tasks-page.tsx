@@ -11,6 +11,7 @@ import { usePageTitle } from "../../parts/page-title.ts";
 import { ActivityCharts } from "./activity-charts.tsx";
 import { BulkDialog } from "./bulk-dialog.tsx";
 import { FilterBar } from "./filter-bar.tsx";
+import { Incidents } from "./incidents/incidents.tsx";
 import { StateCounts } from "./state-counts.tsx";
 import { filterIn, isEmpty, pathOf, selectionOf, type TaskFilter } from "./task-filter.ts";
 import { TaskTable } from "./task-table.tsx";
@@ -44,8 +45,15 @@ export function TasksPage({ query }: { readonly query: URLSearchParams }): JSX.E
           </button>
         )}
       </div>
+      {isEmpty(filter) && after === undefined && <Incidents counts={counts} />}
       <ActivityCharts />
       <StateCounts counts={counts} filter={filter} onChange={show} />
+      {filter.cause !== "" && (
+        <p class="of-cause">
+          <span>Tasks that failed with one cause</span>
+          <Link to={pathOf({ ...filter, cause: "" })}>Show other tasks too</Link>
+        </p>
+      )}
       <FilterBar counts={counts} filter={filter} onChange={show} />
       {page.error !== undefined && <Problem error={page.error} reload={page.reload} />}
       {page.value === undefined ? (
