@@ -42,16 +42,29 @@ function inState(...happened: RunEvent[]): Scheduler {
 }
 
 describe("what a run may do", () => {
-  const asked: readonly Asked[] = ["see", "begin", "try", "report", "write"];
+  const asked: readonly Asked[] = ["see", "begin", "try", "report", "write", "wait", "park", "hear", "retry"];
   const [goesOn, stops, rejects] = ["goes on", "stops", "rejects"];
 
   test.each([
-    ["running", ["hold"], [goesOn, goesOn, goesOn, goesOn, goesOn]],
-    ["draining", ["hold", "drain"], [stops, stops, goesOn, goesOn, goesOn]],
-    ["doomed", ["hold", "drain", "withhold"], [stops, stops, goesOn, stops, goesOn]],
-    ["ended", ["hold", "end"], [goesOn, rejects, rejects, rejects, goesOn]],
-    ["released", ["hold", "park"], [stops, stops, stops, stops, stops]],
-    ["fenced", ["hold", "fence"], [goesOn, rejects, rejects, rejects, rejects]],
+    ["direct", [], [goesOn, goesOn, goesOn, goesOn, goesOn, goesOn, stops, goesOn, rejects]],
+    ["running", ["hold"], [goesOn, goesOn, goesOn, goesOn, goesOn, goesOn, goesOn, goesOn, goesOn]],
+    ["draining", ["hold", "drain"], [stops, stops, goesOn, goesOn, goesOn, stops, stops, goesOn, goesOn]],
+    [
+      "doomed",
+      ["hold", "drain", "withhold"],
+      [stops, stops, goesOn, stops, goesOn, stops, stops, stops, stops],
+    ],
+    [
+      "ended",
+      ["hold", "end"],
+      [goesOn, rejects, rejects, rejects, goesOn, rejects, rejects, rejects, rejects],
+    ],
+    ["released", ["hold", "park"], [stops, stops, stops, stops, stops, stops, stops, goesOn, stops]],
+    [
+      "fenced",
+      ["hold", "fence"],
+      [goesOn, rejects, rejects, rejects, rejects, rejects, rejects, goesOn, rejects],
+    ],
   ] as const)("while it is %s", (state, happened, verdicts) => {
     const scheduler = inState(...happened);
     expect(scheduler.state).toBe(state);

@@ -261,8 +261,7 @@ export class HeldRun {
   #retryAfter(end: HandlerEnd): HandlerRetry | undefined {
     const { tool, record, services } = this.#setup;
     const { life } = this.run;
-    const holds = life.state === "running" || life.state === "draining";
-    if (!end.threw || end.early === true || !holds || life.cancelRequested) return undefined;
+    if (!end.threw || end.early === true || !life.goesOn("retry") || life.cancelRequested) return undefined;
     return services.inOwnContext(() => handlerRetry(record, tool, end.error, services)); // which asks the author
   }
 

@@ -1,4 +1,4 @@
-import { isAttemptTimeout, type WorkLimitSetup } from "../journal/work-limit.ts";
+import { isAttemptTimeout, type WorkLimitSetup } from "../journal/slot-holder.ts";
 import type { Run } from "../journal/run.ts";
 import { threwEnd, type HandlerEnd } from "../tool/tool-outcome.ts";
 import type { Tool } from "../tool/tool.ts";

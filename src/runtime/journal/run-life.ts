@@ -83,7 +83,7 @@ export class RunLife {
 
   /** The handler should end with its attempt, unless it has ended, or its attempt counts for nothing. */
   endAttempt(reason: unknown): void {
-    if (this.state !== "ended" && this.state !== "doomed") this.#tellToEnd(reason);
+    if (this.goesOn("hear")) this.#tellToEnd(reason);
   }
 
   /** Nothing of the run can be stored any more. Tells its handler, unless it has ended. */

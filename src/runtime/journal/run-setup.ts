@@ -7,7 +7,7 @@ import type { RunTrace } from "../telemetry/run-trace.ts";
 import { runVersions, type RunVersions } from "../tool/tool-config.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { TaskLines } from "./task-lines.ts";
-import type { WorkLimitSetup } from "./work-limit.ts";
+import type { WorkLimitSetup } from "./slot-holder.ts";
 
 export type ArtifactLimits = Pick<RuntimeSettings, "maxArtifactBytes" | "maxArtifactsPerTask">;
 

@@ -14,8 +14,7 @@ import { forEver, RunLife } from "./run-life.ts";
 import { isSame, replayMismatch, type Doing, type Mismatch, type RunRefusal } from "./replay-match.ts";
 import type { PieceWriter } from "./piece-writer.ts";
 import type { LineSource, TaskLines } from "./task-lines.ts";
-import { SlotHolder, type BeginWait } from "./slot-holder.ts";
-import { WorkLimit } from "./work-limit.ts";
+import { SlotHolder, WorkLimit, type BeginWait } from "./slot-holder.ts";
 
 /**
  * One run of a handler, and its journal as used by the task context. It holds a task from the start, from its promotion on, or never: then
@@ -308,7 +307,7 @@ export class Run {
 
   /** Whether the handler rests, so that it can be dropped from memory. */
   get canPark(): boolean {
-    return this.life.state === "running" && this.#task?.rests.canPark === true;
+    return this.life.goesOn("park") && this.#task?.rests.canPark === true;
   }
 
   /**
@@ -376,9 +375,7 @@ export class Run {
   }
 
   #releaseWhereItWaits(): void {
-    const { state } = this.life;
-    const ends = state === "draining" || state === "doomed";
-    if (ends && this.#slot.waiting && !this.#slot.working) void this.#release();
+    if (this.life.stops("wait") && this.#slot.waiting && !this.#slot.working) void this.#release();
   }
 
   /** False if there is nothing to return any more. */

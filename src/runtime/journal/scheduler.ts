@@ -1,7 +1,7 @@
 /**
  * Decides what the handler of a run may see and do next. Pure: in go the ends of its entries, with the version of their commit, and what
  * happens to the run. Whoever runs it asks here, and nowhere else, before an end reaches the handler, before an entry or a try of a step
- * begins, and before what the handler reports or returns is stored. What always holds:
+ * begins, before what the handler reports or returns is stored, and before its task is parked, released or tried again. What always holds:
  *
  * 1. Ends reach the handler in the order of their commits, so that what it has seen is a prefix of what any later run of it is shown.
  * 2. Once one end was held back, none reaches it any more, and nothing that it still does has an effect: another branch of it could have
@@ -82,59 +82,39 @@ export function nextRunState(state: RunState, event: RunEvent): RunState | undef
  */
 export type Verdict = "goes on" | "stops" | "rejects";
 
-/** What is asked about, by state. */
+/** What is asked about, and the verdict in each of the states, in their order. */
 const verdicts = {
   /** An end reaches the handler. */
-  see: {
-    direct: "goes on",
-    running: "goes on",
-    draining: "stops",
-    doomed: "stops",
-    ended: "goes on",
-    released: "stops",
-    fenced: "goes on",
-  },
+  see: inEach("goes on", "goes on", "stops", "stops", "goes on", "stops", "goes on"),
   /** An entry begins. */
-  begin: {
-    direct: "goes on",
-    running: "goes on",
-    draining: "stops",
-    doomed: "stops",
-    ended: "rejects",
-    released: "stops",
-    fenced: "rejects",
-  },
+  begin: inEach("goes on", "goes on", "stops", "stops", "rejects", "stops", "rejects"),
   /** A step that has begun gets its slot and runs, or its failed try is journalled: a stop lets it, so that the next run has what came of it. */
-  try: {
-    direct: "goes on",
-    running: "goes on",
-    draining: "goes on",
-    doomed: "goes on",
-    ended: "rejects",
-    released: "stops",
-    fenced: "rejects",
-  },
+  try: inEach("goes on", "goes on", "goes on", "goes on", "rejects", "stops", "rejects"),
   /** What the handler reports, or changes of its task, is stored. What its steps report always is, as long as their ends are. */
-  report: {
-    direct: "goes on",
-    running: "goes on",
-    draining: "goes on",
-    doomed: "stops",
-    ended: "rejects",
-    released: "stops",
-    fenced: "rejects",
-  },
+  report: inEach("goes on", "goes on", "goes on", "stops", "rejects", "stops", "rejects"),
   /** Something is written under the token. */
-  write: {
-    direct: "goes on",
-    running: "goes on",
-    draining: "goes on",
-    doomed: "goes on",
-    ended: "goes on",
-    released: "stops",
-    fenced: "rejects",
-  },
+  write: inEach("goes on", "goes on", "goes on", "goes on", "goes on", "stops", "rejects"),
+  /** All that is left of the handler waits, and no step runs. Where that stops, the task is released. */
+  wait: inEach("goes on", "goes on", "stops", "stops", "rejects", "stops", "rejects"),
+  /** The handler that waits is dropped from memory, and its task parked. */
+  park: inEach("stops", "goes on", "stops", "stops", "rejects", "stops", "rejects"),
+  /** The handler is told that its attempt is over. A doomed one would take that for its own failure. */
+  hear: inEach("goes on", "goes on", "goes on", "stops", "rejects", "goes on", "goes on"),
+  /** The handler has thrown, and its task is to run again: that is one of its tries. */
+  retry: inEach("rejects", "goes on", "goes on", "stops", "rejects", "stops", "rejects"),
 } as const satisfies Record<string, Record<RunState, Verdict>>;
+
+function inEach(
+  direct: Verdict,
+  running: Verdict,
+  draining: Verdict,
+  doomed: Verdict,
+  ended: Verdict,
+  released: Verdict,
+  fenced: Verdict,
+): Record<RunState, Verdict> {
+  return { direct, running, draining, doomed, ended, released, fenced };
+}
 
 export type Asked = keyof typeof verdicts;
 

@@ -1,7 +1,8 @@
+import { HoldfastError } from "../../task/fault.ts";
 import { waitReasons, type WaitReason } from "../../task/journal.ts";
 import { latestTime } from "../../task/time.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
-import type { WorkLimit } from "./work-limit.ts";
+import type { Timers } from "../timers.ts";
 
 /** Begins a wait. */
 export type BeginWait<T> = (postpone: (until: number) => void) => Promise<T>;
@@ -186,4 +187,45 @@ export class SlotHolder {
   #beginLimit(): void {
     if (this.#holds && this.#holdUps === 0) this.#limit?.begin();
   }
+}
+
+export interface WorkLimitSetup {
+  readonly ms: number;
+  readonly timers: Timers;
+}
+
+/**
+ * How long a handler may work without a break. Waits do not count, and the time starts again after each. So it does not matter whether the
+ * handler stayed in memory meanwhile, or was dropped and runs again.
+ */
+export class WorkLimit {
+  readonly #setup: WorkLimitSetup;
+  readonly #onOver: (error: HoldfastError) => void;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(setup: WorkLimitSetup, onOver: (error: HoldfastError) => void) {
+    this.#setup = setup;
+    this.#onOver = onOver;
+  }
+
+  /** The handler begins to work. */
+  begin(): void {
+    const { ms, timers } = this.#setup;
+    this.#cancelTimer ??= timers.after(ms, () => this.#onOver(attemptTimeout(ms)));
+  }
+
+  /** Everything waits, or the run is over. */
+  end(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+  }
+}
+
+function attemptTimeout(ms: number): HoldfastError {
+  return new HoldfastError("attempt_timeout", `The attempt ran for more than ${ms} ms without waiting.`);
+}
+
+/** Whether an attempt ended because it worked for too long. */
+export function isAttemptTimeout(reason: unknown): reason is HoldfastError {
+  return reason instanceof HoldfastError && reason.code === "attempt_timeout";
 }
