@@ -1,0 +1,220 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { testTasks, type TestOptions } from "holdfast/testing";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { http, type HttpOptions } from "../../../src/serve/http/http.ts";
+import { serveTools } from "../../../src/serve/serve-tools.ts";
+
+vi.setConfig({ testTimeout: 12_000 });
+
+interface Seen {
+  readonly line: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: unknown;
+}
+
+type Answer = { status?: number; headers?: Record<string, string>; body?: unknown };
+
+/** A service that answers by its function, and what it was asked. */
+async function service(answer: (seen: Seen, count: number) => Answer | "never") {
+  const seen: Seen[] = [];
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { method = "", url = "", headers } = request;
+    const sent = await text(request);
+    const body: unknown = sent === "" ? undefined : JSON.parse(sent);
+    const each = { line: `${method} ${url}`, headers, body };
+    seen.push(each);
+    const given = answer(each, seen.length);
+    if (given === "never") return;
+    response.writeHead(given.status ?? 200, { "content-type": "application/json", ...given.headers });
+    response.end(given.body === undefined ? "" : JSON.stringify(given.body));
+  };
+  const server = createServer((request, response) => void handle(request, response));
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { seen, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+const inputSchema = { properties: { scene: { type: "string" }, size: { type: "integer" } } };
+
+function serving(options: HttpOptions, tested: TestOptions = {}) {
+  return testTasks(
+    (tasks) => serveTools(tasks, [http("tool", { allow: ["127.0.0.1"], inputSchema, ...options })]),
+    tested,
+  );
+}
+
+/** Calls the tool, and lets time pass until it has ended. */
+async function resultOf(options: HttpOptions, args: Record<string, unknown> = {}) {
+  await using t = await serving(options);
+  const task = await t.start("tool", args);
+  const result = task.result();
+  let isOver = false;
+  void result.then(
+    () => (isOver = true),
+    () => (isOver = true),
+  );
+  while (!isOver) await t.clock.advance("1m");
+  return await result;
+}
+
+describe("a request", () => {
+  it("has the arguments of the call, encoded where they stand in an address and with their types in a body", async () => {
+    const { seen, origin } = await service(() => ({ body: { id: 7 } }));
+    const options = {
+      method: "POST",
+      url: `${origin}/scenes/{scene}`,
+      query: { size: "{size}", no: "{none}" },
+      body: { scene: "{scene}", size: "{size}", note: "about {scene}" },
+      headers: { "X-Scene": "{scene}" },
+      credentials: { bearer: "sesame" },
+      inputSchema: { properties: { ...inputSchema.properties, none: { type: "string" } } },
+    } as const;
+    expect(await resultOf(options, { scene: "a/b ?c", size: 3 })).toMatchObject({
+      structuredContent: { id: 7 },
+    });
+    expect(seen).toMatchObject([
+      {
+        line: "POST /scenes/a%2Fb%20%3Fc?size=3",
+        body: { scene: "a/b ?c", size: 3, note: "about a/b ?c" },
+        headers: {
+          "x-scene": "a/b ?c",
+          authorization: "Bearer sesame",
+          "idempotency-key": expect.any(String),
+        },
+      },
+    ]);
+  });
+
+  it("is sent again after a passing failure, with the same key, and not if the service knows no key", async () => {
+    const failing = await service((_, count) => (count === 1 ? { status: 502 } : { body: {} }));
+    await resultOf({ method: "POST", url: failing.origin });
+    const [first, second] = failing.seen.map(({ headers }) => headers["idempotency-key"]);
+    expect(first).toBe(second);
+    const once = await service(() => ({ status: 502, body: "down" }));
+    const result = await resultOf({ method: "POST", url: once.origin, idempotencyHeader: null });
+    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/HTTP 502/) }] });
+    expect(once.seen).toHaveLength(1);
+  });
+
+  it("goes to no address that is not public, unless it is allowed, and to no host that a caller chooses", async () => {
+    const { origin, seen } = await service(() => ({}));
+    expect(await resultOf({ url: origin, allow: [] })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/127\.0\.0\.1 is not a public internet address.*allow/) }],
+    });
+    expect(seen).toEqual([]);
+    expect(() => http("tool", { inputSchema, url: "https://{scene}/" })).toThrow(
+      /a host without placeholders/,
+    );
+  });
+});
+
+describe("a job", () => {
+  it("that is accepted with 202 is looked at where Location says, when Retry-After says", async () => {
+    const { seen, origin } = await service(({ line }, count) => {
+      if (line.startsWith("POST"))
+        return { status: 202, headers: { location: "/jobs/1", "retry-after": "20" } };
+      return count < 4 ? { status: 202 } : { body: { url: "done" } };
+    });
+    expect(await resultOf({ method: "POST", url: `${origin}/jobs` })).toMatchObject({
+      structuredContent: { url: "done" },
+    });
+    expect(seen.map(({ line }) => line)).toEqual(["POST /jobs", "GET /jobs/1", "GET /jobs/1", "GET /jobs/1"]);
+    expect(seen[0]?.headers["prefer"]).toBe("respond-async");
+  });
+
+  const followed = {
+    method: "POST",
+    poll: { url: "/jobs/{job/id}", every: "10s" },
+    done: { pointer: "/state", in: ["done"] },
+    failed: { pointer: "/state", in: ["failed"], message: "/why" },
+    result: { url: "/jobs/{job/id}/result", pointer: "/data" },
+  } as const;
+
+  it("can be followed by what its answers say, and its result be elsewhere", async () => {
+    const { origin } = await service(({ line }, count) => {
+      if (line.startsWith("POST")) return { body: { id: 5 } };
+      if (line.endsWith("/result")) return { body: { data: { rows: 3 } } };
+      return { body: { state: count < 4 ? "running" : "done" } };
+    });
+    expect(await resultOf({ ...followed, url: `${origin}/jobs` })).toMatchObject({
+      structuredContent: { rows: 3 },
+    });
+  });
+
+  it("that fails says why", async () => {
+    const { origin } = await service(({ line }) =>
+      line.startsWith("POST") ? { body: { id: 5 } } : { body: { state: "failed", why: "no paper" } },
+    );
+    expect(await resultOf({ ...followed, url: `${origin}/jobs` })).toMatchObject({
+      isError: true,
+      content: [{ text: "The job of tool has failed: no paper" }],
+    });
+  });
+
+  it("is cancelled with its task", async () => {
+    const { origin, seen } = await service(({ line }) =>
+      line.startsWith("POST") ? { body: { id: 5 } } : { body: { state: "running" } },
+    );
+    const cancel = { method: "DELETE", url: "/jobs/{job/id}" } as const;
+    await using t = await serving({ ...followed, cancel, url: `${origin}/jobs` });
+    const task = await t.start("tool");
+    await vi.waitUntil(() => seen.length >= 2, 8_000);
+    await task.cancel();
+    await vi.waitUntil(() => seen.some(({ line }) => line === "DELETE /jobs/5"), 8_000);
+  });
+
+  it("goes on after a crash of the server without being begun again", async () => {
+    const { origin, seen } = await service(({ line }, count) =>
+      line.startsWith("POST")
+        ? { body: { id: 5 } }
+        : { body: { state: count < 5 ? "running" : "done", data: 1 } },
+    );
+    const { result: _, ...options } = followed;
+    await using t = await serving({ ...options, url: `${origin}/jobs` });
+    const task = await t.start("tool");
+    await vi.waitUntil(() => seen.length >= 2, 8_000);
+    await t.crash();
+    await t.restart();
+    await t.clock.advance("5m");
+    expect(await task.result()).toMatchObject({ structuredContent: { state: "done" } });
+    expect(seen.filter(({ line }) => line.startsWith("POST"))).toHaveLength(1);
+  });
+
+  it("can post its end to an address of its own", async () => {
+    const { origin, seen } = await service(() => ({ status: 201, body: { id: 5 } }));
+    const options = { method: "POST", url: origin, callback: true, body: { notify: "{callback}" } } as const;
+    await using t = await serving(
+      { ...options, failed: { pointer: "/ok", in: [false] }, result: { pointer: "/data" } },
+      { eventsUrl: "https://tools.example.com/events" },
+    );
+    const task = await t.start("tool");
+    await vi.waitUntil(() => seen.length === 1, 8_000);
+    expect(seen[0]?.body).toEqual({
+      notify: expect.stringMatching(/^https:\/\/tools\.example\.com\/events\/\S+$/),
+    });
+    await task.sendEvent("callback", { ok: true, data: { pages: 2 } });
+    expect(await task.result()).toMatchObject({ structuredContent: { pages: 2 } });
+  });
+});
+
+it("says what a call would send, without its credentials", async () => {
+  const source = http("tool", {
+    inputSchema,
+    method: "POST",
+    url: "https://api.example.com/{scene}",
+    body: { size: "{size}" },
+    credentials: { bearer: "sesame" },
+  });
+  await using _ = await testTasks(async (tasks) => {
+    const { tools } = await serveTools(tasks, [source]);
+    expect(await tools[0]?.preview?.({ scene: "x y", size: 2 })).toBe(
+      'POST https://api.example.com/x%20y\naccept: application/json, */*;q=0.5\ncontent-type: application/json\n\n{"size":2}',
+    );
+  });
+});
