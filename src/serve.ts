@@ -17,3 +17,6 @@ export type { ToolSettings } from "./serve/tool-settings.ts";
 export type { ArgumentsSchema } from "./serve/input-schema.ts";
 export { openapi } from "./serve/openapi/openapi.ts";
 export type { Credential, OpenApiOptions, OperationOptions } from "./serve/openapi/openapi-options.ts";
+export { http } from "./serve/http/http.ts";
+export type { HttpOptions, HttpSettings, StateCondition } from "./serve/http/http.ts";
+export type { Credentials, RequestTemplate } from "./serve/http/request-template.ts";

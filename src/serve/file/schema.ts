@@ -2,6 +2,9 @@
 
 import * as z from "zod/mini";
 import { mcpUpstreamOptions } from "../mcp/mcp-options.ts";
+import { mcpOptionsSchema } from "../mcp/schema.ts";
+import { openApiOptions } from "../openapi/openapi-options.ts";
+import { openApiOptionsSchema } from "../openapi/schema.ts";
 
 const described = <S extends z.ZodMiniType>(schema: S, words: string): S => schema.check(z.describe(words));
 
@@ -15,6 +18,8 @@ const time = z.union([
     .check(z.regex(/^\d+(\.\d+)?(ms|[smhdw])$/, "must be a length of time, such as 90s, 15m, 2h or 3d")),
 ]);
 const jsonSchema = z.record(z.string(), z.unknown());
+
+const pointer = z.string().check(z.regex(/^(\/.*)?$/, "must be a JSON pointer, such as /job/id"));
 
 const approval = z.strictObject({
   by: described(z.enum(["user", "operator"]), "The user of the client, or somebody who operates the server"),
@@ -59,6 +64,72 @@ const command = z.strictObject({
   maxOutputBytes: z.optional(whole),
 });
 
+const requestOf = {
+  method: described(
+    z.optional(z.enum(["GET", "POST", "PUT", "PATCH", "DELETE"])),
+    "The method of the request",
+  ),
+  url: described(text, "The address, with placeholders; their values are encoded"),
+  query: described(z.optional(z.record(z.string(), z.unknown())), "Parameters of the address"),
+  headers: described(z.optional(texts), "Headers, with placeholders"),
+  body: described(
+    z.optional(z.unknown()),
+    "JSON with placeholders. A text that is one placeholder keeps its type",
+  ),
+};
+
+const condition = z.strictObject({
+  pointer: described(pointer, "Where in the JSON of the answer the state is"),
+  in: described(z.array(z.unknown()), "The states that count"),
+});
+
+const http = z.strictObject({
+  ...requestOf,
+  poll: described(
+    z.optional(z.strictObject({ url: text, headers: z.optional(texts), every: z.optional(time) })),
+    "Where to look for the state of the job. Default: where the Location of a 202 says",
+  ),
+  done: described(z.optional(condition), "When the job has ended. Default: with any answer but 202"),
+  failed: described(
+    z.optional(z.strictObject({ pointer, in: z.array(z.unknown()), message: z.optional(pointer) })),
+    "When the job has failed, and where it says why",
+  ),
+  result: described(
+    z.optional(
+      z.strictObject({ url: z.optional(text), headers: z.optional(texts), pointer: z.optional(pointer) }),
+    ),
+    "What the result is: a part of the last answer, or what another address has",
+  ),
+  cancel: described(z.optional(z.strictObject({ ...requestOf })), "What to send when the task is cancelled"),
+  callback: described(
+    z.optional(z.boolean()),
+    "Whether {callback} in the request is an address to which the job posts its end. Needs publicUrl",
+  ),
+  idempotencyHeader: described(
+    z.optional(z.nullable(text)),
+    "The header with the same key for each try of a call. Default Idempotency-Key; null if the service knows none",
+  ),
+  retries: described(
+    z.optional(whole),
+    "How often a request that fails for a while is sent again. Default 5",
+  ),
+  timeoutMs: described(z.optional(time), "How long each request may take. Default 30s"),
+  credentials: described(
+    z.optional(
+      z.strictObject({
+        bearer: z.optional(text),
+        basic: z.optional(z.strictObject({ user: z.string(), password: z.string() })),
+        headers: z.optional(texts),
+      }),
+    ),
+    "Sent to the origin of the url, and nowhere else. Write secrets as ${env:NAME} or ${file:PATH}",
+  ),
+  allow: described(
+    z.optional(z.array(text)),
+    "Hosts and ranges outside the public internet that may be reached",
+  ),
+});
+
 const tool = z.strictObject({
   title: z.optional(text),
   description: described(z.optional(text), "For the model: what the tool does, and when to use it"),
@@ -77,6 +148,7 @@ const tool = z.strictObject({
     "The structured content of results, as a JSON Schema of an object",
   ),
   command: described(z.optional(z.union([argv, command])), "Runs a program: its arguments, or more about it"),
+  http: described(z.optional(http), "Calls an HTTP API, and waits for its job"),
   approval: described(z.optional(approval), "Who has to agree before each call"),
   limit: described(
     z.optional(z.union([text, z.array(z.union([z.string(), z.number()]))])),
@@ -140,7 +212,11 @@ export const toolsFile = z.strictObject({
   tools: described(z.optional(z.record(text, tool)), "Tools, by their names"),
   mcp: described(
     z.optional(z.record(text, optionsOf(mcpUpstreamOptions.rows.keys()))),
-    "Other MCP servers whose tools are served",
+    "Other MCP servers whose tools are served, by names for messages",
+  ),
+  openapi: described(
+    z.optional(z.record(text, optionsOf(openApiOptions.rows.keys()))),
+    "Services that OpenAPI documents describe, by names for messages",
   ),
 });
 
@@ -148,6 +224,15 @@ export type ToolsFile = z.infer<typeof toolsFile>;
 
 /** For editors. */
 export function toolsFileSchema(): object {
-  const schema = z.toJSONSchema(toolsFile, { io: "input", target: "draft-7" });
-  return { ...schema, title: "Tools of holdfast serve" };
+  const { properties, ...schema } = z.toJSONSchema(toolsFile, { io: "input", target: "draft-7" });
+  const { mcp, openapi } = properties as Readonly<Record<string, object>>;
+  return {
+    ...schema,
+    title: "Tools of holdfast serve",
+    properties: {
+      ...properties,
+      mcp: { ...mcp, additionalProperties: mcpOptionsSchema },
+      openapi: { ...openapi, additionalProperties: openApiOptionsSchema },
+    },
+  };
 }

@@ -200,8 +200,8 @@ function holdfastVariables(env: Variables): Record<string, string> {
 }
 
 /** All that only a start reads. */
-function fixed({ tools, mcp, ...others }: ToolsFile): string {
-  void [tools, mcp];
+function fixed({ tools, mcp, openapi, ...others }: ToolsFile): string {
+  void [tools, mcp, openapi];
   return JSON.stringify(others);
 }
 

@@ -1,8 +1,10 @@
 import { dirname, resolve } from "node:path";
-import { command } from "../command/command.ts";
-import type { ArgvItem } from "../command/argv.ts";
+import { command, type CommandSettings } from "../command/command.ts";
+import { http, type HttpSettings } from "../http/http.ts";
 import { mcpUpstream } from "../mcp/mcp-upstream.ts";
 import type { McpUpstreamOptions } from "../mcp/mcp-options.ts";
+import { openapi } from "../openapi/openapi.ts";
+import type { OpenApiOptions } from "../openapi/openapi-options.ts";
 import type { ToolSource } from "../source.ts";
 import type { ToolSettings } from "../tool-settings.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -35,23 +37,29 @@ export class FileSources {
       add(["tools", name], tool, () => this.#toolOf(name, tool));
     for (const [name, options] of Object.entries(file.mcp ?? {}))
       add(["mcp", name], options, () => mcpUpstream(name, this.#upstream(options)));
+    for (const [name, options] of Object.entries(file.openapi ?? {}))
+      add(["openapi", name], options, () => openapi(name, this.#described(options)));
     if (problems.length === 0) this.#known = found;
     return [...found.values()];
   }
 
   #toolOf(name: string, tool: FileTool): ToolSource {
-    const { command: given, ...settings } = tool;
-    if (given === undefined)
+    const { command: program, http: request, ...settings } = tool as FileTool & ToolSettings;
+    if ((program === undefined) === (request === undefined))
       throw new HoldfastError(
         "configuration",
-        `Tool "${name}" says nothing of what its calls do: give it command or http.`,
+        `Tool "${name}" needs command or http, which say what its calls do: one of the two.`,
       );
-    const { cwd = ".", ...run } = Array.isArray(given) ? { run: given } : given;
-    return command(name, {
-      ...(settings as ToolSettings),
-      ...(run as { readonly run: readonly ArgvItem[] }),
-      cwd: resolve(this.#folder, cwd),
-    });
+    if (request !== undefined) return http(name, { ...settings, ...(request as HttpSettings) });
+    const { cwd = ".", ...run } = Array.isArray(program) ? { run: program } : (program as CommandSettings);
+    return command(name, { ...settings, ...run, cwd: resolve(this.#folder, cwd) });
+  }
+
+  /** A path of a document is below the folder of the file. */
+  #described(options: Readonly<Record<string, unknown>>): OpenApiOptions {
+    const { document } = options;
+    const isPath = typeof document === "string" && !/^https?:/.test(document);
+    return { ...options, ...(isPath && { document: resolve(this.#folder, document) }) } as OpenApiOptions;
   }
 
   #upstream(options: Readonly<Record<string, unknown>>): McpUpstreamOptions {

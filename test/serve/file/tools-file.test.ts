@@ -45,13 +45,36 @@ describe("what is wrong with a file", () => {
       'tools:\n  a: { command: [ls, "{fil}"], inputSchema: { properties: { file: {} } } }\n',
       /^:2:\d+: Tool "a": \{fil\} names no argument. Did you mean file\?/,
     ],
-    ["tools:\n  a: { description: x }\n", /^:2:\d+: Tool "a" says nothing of what its calls do/],
+    ["tools:\n  a: { description: x }\n", /^:2:\d+: Tool "a" needs command or http/],
     ["mcp:\n  a: { comand: x }\n", /^:2:8: mcp.a has no "comand". Did you mean command\?/],
     ["mcp:\n  a: { command: x, durable: 3 }\n", /^:2:20: mcp a.*durable/],
     ['dashboard: { token: "${env:TOKEN}" }\n', /^:1:21: The variable TOKEN is not set.$/],
     ['dashboard: { token: "${file:token}" }\n', /The file token cannot be read/],
   ])("is said with its place: %j", async (text, said) => {
     expect(await problemsOf(text)).toMatch(said);
+  });
+
+  it("is nothing in one with all kinds of tools", async () => {
+    const text = [
+      "tools:",
+      "  render:",
+      "    inputSchema: { properties: { scene: { type: string } } }",
+      "    http:",
+      "      method: POST",
+      "      url: https://api.example.com/renders",
+      '      body: { scene: "{scene}", notify: "{callback}" }',
+      "      callback: true",
+      '      poll: { url: "/renders/{job/id}", every: 10s }',
+      "      done: { pointer: /state, in: [done] }",
+      '      credentials: { bearer: "${env:TOKEN}" }',
+      "    approval: { by: user }",
+      "mcp: { search: { url: https://search.example.com/mcp } }",
+      "openapi: { shop: { document: shop.yaml, credentials: { key: x } } }",
+    ];
+    expect(await problemsOf(text.join("\n"), { TOKEN: "t" })).toBe("");
+    expect(await problemsOf(text.join("\n").replace('{scene}"', '{scen}"'), { TOKEN: "t" })).toMatch(
+      /\{scen\} names no argument. Did you mean scene\?/,
+    );
   });
 
   it("is nothing in the one that holdfast serve --init writes", async () => {
