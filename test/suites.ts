@@ -44,7 +44,7 @@ export const slow = [
   "test/server/answered-calls.test.ts",
   "test/runtime/{crash-at-each-write,deploys,fairness,long-polls,many-deploys,one-history,random-worlds,recovery-of-many,retry-crashes,trees-at-each-write,version-crashes}.test.ts",
   "test/sdk-v1/{flow,restart,sdk-examples,two-processes}.test.ts",
-  "test/serve/mcp/{reference-server,killed}.test.ts",
+  "test/serve/mcp/{killed,reference-server,restarts}.test.ts",
   "test/soak/**/*.test.ts",
   "test/spec/pairwise/{agreement,answers}.test.ts",
   "test/store/encryption/{moved-values,reseal}.test.ts",

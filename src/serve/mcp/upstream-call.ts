@@ -1,6 +1,7 @@
 import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
 import { systemClock } from "../../client/clock.ts";
 import type { CallOptions, TaskClient } from "../../client/task-client.ts";
+import type { HandleStore, StoredCall } from "../../client/handles/handle-store.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "../../client/task/task-handle.ts";
 import type { TaskReference } from "../../client/task/task-reference.ts";
@@ -16,6 +17,8 @@ export interface Upstream {
   readonly client: (signal: AbortSignal) => Promise<TaskClient>;
   /** Receives the questions of all its connections. */
   readonly questions: RelayedQuestions;
+  /** That of its connections, in memory. Some servers show a task only in the session that made it, which is known from here. */
+  readonly handles: HandleStore;
 }
 
 /** One call of a tool of another server. */
@@ -28,7 +31,9 @@ export interface UpstreamCall {
   readonly key: string;
 }
 
-type Started = { readonly reference: TaskReference } | { readonly result: CallToolResult };
+type Started =
+  | { readonly reference: TaskReference; readonly session: Pick<StoredCall, "sessionId" | "sessionOrigin"> }
+  | { readonly result: CallToolResult };
 
 /** How long a server may take to acknowledge that a call was cancelled, in milliseconds. */
 const cancelMs = 5_000;
@@ -65,7 +70,7 @@ export async function callUpstream(
   for (let round = 1; ; round++) {
     if ("result" in started) return started.result;
     const mayRepeat = call.mayRepeat && round <= mostRepeats;
-    const end = await endOf(task, upstream, { ...call, mayRepeat }, ask, started.reference);
+    const end = await endOf(task, upstream, { ...call, mayRepeat }, ask, started);
     if (end !== "lost") return end.result;
     started = await task.step([call.key, "call", round], repeats, async ({ signal, idempotencyKey: key }) =>
       start(task, upstream, call, ask, { idempotencyKey: key, signal }),
@@ -108,7 +113,13 @@ async function start(
       client.startTool(tool, args, { ...options, ...reports }),
     );
     const { reference } = started;
-    return reference === null ? { result: await started.result() } : { reference };
+    if (reference === null) return { result: await started.result() };
+    const { sessionId, sessionOrigin } = (await upstream.handles.find(reference)) ?? {};
+    const session = {
+      ...(sessionId !== undefined && { sessionId }),
+      ...(sessionOrigin !== undefined && { sessionOrigin }),
+    };
+    return { reference, session };
   } catch (error) {
     options.signal.throwIfAborted();
     if (mayRepeat && isLostConnection(error))
@@ -123,9 +134,11 @@ async function endOf(
   upstream: Upstream,
   { tool, mayRepeat, key }: UpstreamCall,
   ask: Asker,
-  reference: TaskReference,
+  { reference, session }: Exclude<Started, { result: unknown }>,
 ): Promise<{ readonly result: CallToolResult } | "lost"> {
   const { taskId } = reference;
+  const stored = { ...reference, ...session, tool, args: {}, key: taskId, startedAt: systemClock.now() };
+  if ((await upstream.handles.find(reference)) === undefined) await upstream.handles.keep(stored);
   // While it is open the handler rests, and takes no slot. Nobody sends it.
   task.waitForEvent([key, "end", taskId], `end of ${taskId}`).catch(() => undefined);
   try {

@@ -1,6 +1,7 @@
 import { systemClock } from "../../client/clock.ts";
 import { connect } from "../../client/connect.ts";
 import type { ConnectOptions } from "../../client/connect-options.ts";
+import { memoryHandles } from "../../client/handles/memory-handles.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import type { ServerTarget } from "../../client/transport/server-connection.ts";
 import { unlessAborted } from "../../client/unless-aborted.ts";
@@ -26,6 +27,7 @@ const steadyMs = 10_000;
 export class UpstreamConnection implements Upstream {
   readonly name: string;
   readonly questions: RelayedQuestions;
+  readonly handles = memoryHandles();
   readonly #setup: UpstreamConnectionSetup;
   readonly #closing = new AbortController();
   #client: TaskClient | undefined;
@@ -84,7 +86,8 @@ export class UpstreamConnection implements Upstream {
   async #connection(): Promise<void> {
     const { target, options, onConnected, onError } = this.#setup;
     const { signal } = this.#closing;
-    const client = await connect(target, { ...options, onInput: this.questions.onInput, signal });
+    const { handles, questions } = this;
+    const client = await connect(target, { ...options, handles, onInput: questions.onInput, signal });
     const ended = new AbortController();
     const isOver = Promise.withResolvers<void>();
     client.sdk.onclose = () => isOver.resolve();

@@ -135,3 +135,29 @@ it("refuses addresses that are not public, unless they are allowed", async () =>
   const { call } = await serving({ server: "http://127.0.0.1:9", allow: [] });
   expect(JSON.stringify(await call("picture"))).toContain("may not be reached");
 });
+
+it("gets tokens of OAuth 2 for a client, once for several calls", async () => {
+  const { url, received } = await service(({ url: at }, response) => {
+    if (at === "/token") json(response, 200, { access_token: "t0k", expires_in: 3600 });
+    else json(response, 200, { ok: true });
+  });
+  const clientCredentials = { tokenUrl: `${url}/token`, scopes: {} };
+  const document = {
+    ...jobApi,
+    security: [{ login: [] }],
+    components: {
+      ...jobApi.components,
+      securitySchemes: { login: { type: "oauth2", flows: { clientCredentials } } },
+    },
+  };
+  const { call } = await serving({
+    document,
+    server: url,
+    include: ["getJob"],
+    credentials: { login: { clientId: "id", clientSecret: "s" } },
+  });
+  for (const id of ["1", "2"])
+    expect(await call("getJob", { id })).toMatchObject({ structuredContent: { ok: true } });
+  expect(received.filter(({ url: at }) => at === "/token")).toHaveLength(1);
+  expect(received.at(-1)?.headers.authorization).toBe("Bearer t0k");
+});
