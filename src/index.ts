@@ -51,7 +51,8 @@ export type { RetryPolicy } from "./runtime/tool/tool-options.ts";
 export { NonRetryableError } from "./runtime/tool/tool-errors.ts";
 export { retryLater } from "./runtime/tool/retry-later.ts";
 export type { RetryLater } from "./runtime/tool/retry-later.ts";
-export type { LimitName, LimitOptions } from "./runtime/limits/limit-options.ts";
+export type * from "./runtime/limits/limit-name.ts"; // whole, so that programs can add to it
+export type { LimitOptions } from "./runtime/limits/limit-options.ts";
 export { ExecError } from "./runtime/exec/exec-options.ts";
 export type { ExecArtifacts, ExecOptions, ExecResult } from "./runtime/exec/exec-options.ts";
 export { TaskCallError } from "./runtime/tool/tool-errors.ts";

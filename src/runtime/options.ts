@@ -12,6 +12,7 @@ import {
   value,
 } from "../options/options.ts";
 import { HoldfastError } from "../task/fault.ts";
+import type { DeclaredLimit } from "./limits/limit-name.ts";
 import { areLimits, type LimitOptions } from "./limits/limit-options.ts";
 
 /** What a ttl that a client asks for applies to. */
@@ -38,7 +39,7 @@ export class DeclaredRuntimeOptions {
    * Limits by name, for steps, commands and tools that name one: how many may run at a time and start per minute, over all processes that
    * share the store. Processes with different numbers each go by their own. Default: none, at no cost.
    */
-  readonly limits?: Readonly<Record<string, LimitOptions>> = value(
+  readonly limits?: Readonly<Record<DeclaredLimit, LimitOptions>> = value(
     "limits by their names: { openai: { concurrency: 4, perMinute: 60 } }",
     areLimits,
   );

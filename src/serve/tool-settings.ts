@@ -1,6 +1,6 @@
 import { fromJsonSchema } from "@modelcontextprotocol/server";
 import type { CallToolResult, ToolAnnotations } from "@modelcontextprotocol/server";
-import type { LimitName } from "../runtime/limits/limit-options.ts";
+import type { LimitName } from "../runtime/limits/limit-name.ts";
 import type { TimeSpan } from "../task/time.ts";
 import { isJsonObject } from "../generation/message.ts";
 import type { Approval } from "./approval.ts";

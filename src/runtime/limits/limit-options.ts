@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
+import type { LimitName } from "./limit-name.ts";
 import { assertOptions, isObject, number, tableOf } from "../../options/options.ts";
 
 class DeclaredLimitOptions {
@@ -12,12 +13,6 @@ class DeclaredLimitOptions {
 export interface LimitOptions extends DeclaredLimitOptions {}
 
 export const limitOptions = tableOf<LimitOptions>(DeclaredLimitOptions);
-
-/**
- * A limit by its name, or by its name and a key of your own: each key is counted for itself, as for the accounts of customers with a
- * service, and all have the numbers of the name.
- */
-export type LimitName = string | readonly [name: string, ...key: (string | number)[]];
 
 export function isLimitName(given: unknown): given is LimitName {
   const parts: readonly unknown[] = Array.isArray(given) ? given : [given];

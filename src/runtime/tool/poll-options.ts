@@ -2,7 +2,8 @@ import type { TimeSpan } from "../../task/time.ts";
 import { numberKind, orKind } from "../../options/kind.ts";
 import { callback, number, options, row, tableOf, time, value } from "../../options/options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
-import { isLimitName, type LimitName } from "../limits/limit-options.ts";
+import type { LimitName } from "../limits/limit-name.ts";
+import { isLimitName } from "../limits/limit-options.ts";
 
 class DeclaredPollOptions<T> {
   /** The pause before the next look, in milliseconds. */

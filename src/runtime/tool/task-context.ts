@@ -17,7 +17,8 @@ import type { AllOptions, CalledTool, CallRest, CallResult, ToolCall } from "./c
 import type { PollOptions } from "./poll-options.ts";
 import { backoffOptions, type Backoff } from "../backoff.ts";
 import type { WorkerExport, WorkerInput, WorkerOutput, WorkerOptions } from "../threads/worker-options.ts";
-import { isLimitName, type LimitName } from "../limits/limit-options.ts";
+import type { LimitName } from "../limits/limit-name.ts";
+import { isLimitName } from "../limits/limit-options.ts";
 import type { ArtifactOptions, ArtifactSource } from "./artifact-source.ts";
 import type { TaskCaller } from "./task-caller.ts";
 

@@ -1,5 +1,5 @@
 import { systemClock } from "../../client/clock.ts";
-import type { LimitName } from "../../runtime/limits/limit-options.ts";
+import type { LimitName } from "../../runtime/limits/limit-name.ts";
 import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import { retryLater } from "../../runtime/tool/retry-later.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
