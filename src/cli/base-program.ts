@@ -28,6 +28,7 @@ export function addBaseCommands(program: Command, context: Context, end: (code: 
 
   command("read", "print a resource, or write its bytes to a pipe")
     .argument("<uri>", "the resource's URI")
+    .option("-f, --follow", "print it again each time the server says that it has changed")
     .addOption(saveOption())
     .addOption(maxCharsOption())
     .action(async (server: string, uri: string, options: ReadOptions) =>

@@ -230,6 +230,14 @@ export async function makeProgram(
       end(await (await import("./command/tools.ts")).tools(context, { server, tool, options })),
     );
   program
+    .command("search")
+    .description("find tools of all servers that you have listed, by their words")
+    .argument("<words...>", "all of them are in the name or the description")
+    .option("--json", jsonHelp)
+    .action(async (wanted: readonly string[]) =>
+      end(await (await import("./command/search.ts")).search(context, { words: wanted })),
+    );
+  program
     .command("replay")
     .description("answer over stdio as a recorded server did, without it")
     .argument("<file>", "what --record wrote")

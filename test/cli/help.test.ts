@@ -3,7 +3,7 @@ import { split } from "shlex";
 import { expect, it } from "vitest";
 import { moveActionFirst, moveServerFirst } from "../../src/cli/arguments/rewrite-argv.ts";
 import type { Context } from "../../src/cli/context.ts";
-import { examples, firstCommands } from "../../src/cli/help-layout.ts";
+import { examples, firstCommands } from "../../src/cli/help-examples.ts";
 import { adminActions, makeProgram } from "../../src/cli/program.ts";
 import { Pty } from "./terminal/pty.ts";
 import { runMain } from "./run-main.ts";

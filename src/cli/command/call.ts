@@ -79,11 +79,7 @@ async function readArguments(
   { state, output }: Pick<Context, "state" | "output">,
 ): Promise<Readonly<Record<string, unknown>>> {
   const listed = await listTools(client, signal);
-  if (!(listed instanceof TaskClientError))
-    await state.noteTools(
-      server,
-      listed.tools.map(({ name }) => name),
-    );
+  if (!(listed instanceof TaskClientError)) await state.noteTools(server, listed.tools);
   const problem = listed instanceof TaskClientError ? listed.message : problemOf(tool, listed);
   if (problem !== undefined) output.note(`holdfast: ${problem}; the arguments are sent as they are given`);
   const schema = readInputSchema(

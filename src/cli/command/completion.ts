@@ -1,3 +1,5 @@
+import { readdir } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { candidates, wordsOf } from "../completion/candidates.ts";
 import { scripts, type Shell } from "../completion/scripts.ts";
@@ -52,6 +54,11 @@ export async function completed(
     tools: async (server: string | undefined) => {
       const session = server === undefined ? undefined : await state.sessions.find(server);
       return state.toolsOf(session?.server.spec.given ?? server);
+    },
+    files: async (start: string) => {
+      const folder = start.slice(0, start.lastIndexOf("/") + 1);
+      const entries = await readdir(resolve(io.cwd, folder), { withFileTypes: true }).catch(() => []);
+      return entries.map((entry) => `${folder}${entry.name}${entry.isDirectory() ? "/" : ""}`);
     },
     tasks: async () => (await state.list()).tasks.map(({ id }) => id),
   };

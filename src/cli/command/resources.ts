@@ -1,4 +1,5 @@
 import type { ReadResourceResult, Resource, ResourceTemplateType } from "@modelcontextprotocol/client";
+import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, WaitingOptions } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
@@ -9,9 +10,10 @@ import type { Output } from "../output/output.ts";
 import { isArtifact, linksOf, saveContent, saveResource } from "../output/save-content.ts";
 import { SaveFolder } from "../output/save-folder.ts";
 import { withNewline } from "../output/show-content.ts";
+import { request } from "../server/request.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { serverInfo } from "../server/server-capabilities.ts";
-import { withServer } from "../server/with-server.ts";
+import { withServer, type Session } from "../server/with-server.ts";
 
 interface ResourcesCommand {
   readonly server: string;
@@ -74,6 +76,8 @@ export interface ReadOptions extends WaitingOptions {
   /** A folder. */
   readonly save?: string;
   readonly maxChars?: number;
+  /** Prints it again with each change. */
+  readonly follow?: true;
 }
 
 interface ReadCommand {
@@ -87,27 +91,73 @@ export async function read(context: Context, { server, uri, options }: ReadComma
   const asked = await resolveServer(context, server, options);
   const { output, io } = context;
   const folder = await SaveFolder.open(options.save, io.cwd);
-  return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
-    const links = linksOf(client, signal);
-    const isSaved = folder !== undefined && isArtifact(uri);
-    // An artifact may be too large to be read at once.
-    const result = isSaved ? { contents: [] } : await client.readResource(uri, { signal });
-    terminal.display.end();
-    const files =
-      folder &&
-      (await (isSaved
-        ? saveContent([{ type: "resource_link", uri, name: uri }], folder, links)
-        : saveResource(result, folder, links)));
-    if (output.json) {
-      const saved = files && { saved: files.saved };
-      const document: ReadJson = { server: asked.shown, uri, result, ...saved };
-      await output.printJson(document);
-    } else if (files !== undefined) await output.print(files.text);
-    else await printContents(uri, result, output, options.maxChars);
-    const problems = files?.problems ?? [];
-    for (const problem of problems) output.note(`holdfast: ${problem}`);
-    return problems.length === 0 ? exitCodes.done : exitCodes.failed;
+  return withServer(context, { server: asked }, options, async (session) => {
+    const once = async (): Promise<ExitCode> => readOnce(session, { uri, folder, output, options });
+    return options.follow === true ? follow(session, uri, once) : once();
   });
+}
+
+interface ReadOnce {
+  readonly uri: string;
+  readonly folder: SaveFolder | undefined;
+  readonly output: Output;
+  readonly options: ReadOptions;
+}
+
+async function readOnce(
+  { client, signal, terminal, server }: Session,
+  { uri, folder, output, options }: ReadOnce,
+): Promise<ExitCode> {
+  const links = linksOf(client, signal);
+  const isSaved = folder !== undefined && isArtifact(uri);
+  // An artifact may be too large to be read at once.
+  const result = isSaved ? { contents: [] } : await client.readResource(uri, { signal });
+  terminal.display.end();
+  const files =
+    folder &&
+    (await (isSaved
+      ? saveContent([{ type: "resource_link", uri, name: uri }], folder, links)
+      : saveResource(result, folder, links)));
+  if (output.json) {
+    const saved = files && { saved: files.saved };
+    const document: ReadJson = { server: server.shown, uri, result, ...saved };
+    await output.printJson(document, { line: options.follow === true });
+  } else if (files !== undefined) await output.print(files.text);
+  else await printContents(uri, result, output, options.maxChars);
+  const problems = files?.problems ?? [];
+  for (const problem of problems) output.note(`holdfast: ${problem}`);
+  return problems.length === 0 ? exitCodes.done : exitCodes.failed;
+}
+
+/** Reads a resource, and again with each change that the server tells of, until the command is ended. */
+async function follow(
+  { client: { sdk }, signal }: Session,
+  uri: string,
+  readAgain: () => Promise<ExitCode>,
+): Promise<ExitCode> {
+  let changed = Promise.withResolvers<void>();
+  const ended = Promise.withResolvers<never>();
+  ended.promise.catch(() => undefined);
+  const lost = (): void =>
+    ended.reject(new TaskClientError("connection", "The server ended the subscription"));
+  signal.addEventListener("abort", () => ended.reject(signal.reason as Error), { once: true });
+  sdk.setNotificationHandler("notifications/resources/updated", ({ params }) => {
+    if (params.uri === uri) changed.resolve();
+  });
+  sdk.onclose = lost;
+  // First, so that no change is missed.
+  if (sdk.getProtocolEra() === "modern") {
+    const subscription = await request(
+      async (how) => sdk.listen({ resourceSubscriptions: [uri] }, how),
+      signal,
+    );
+    void subscription.closed.then(lost);
+  } else await request(async (how) => sdk.subscribeResource({ uri }, how), signal);
+  for (;;) {
+    await readAgain();
+    await Promise.race([changed.promise, ended.promise]);
+    changed = Promise.withResolvers<void>();
+  }
 }
 
 type Content = ReadResourceResult["contents"][number];

@@ -29,10 +29,7 @@ export async function tools(context: Context, { server, tool, options }: ToolsCo
     const { output, state } = context;
     const { tools: listed, problems } = found;
     for (const problem of problems) output.note(`holdfast: ${problem}`);
-    await state.noteTools(
-      asked,
-      listed.map(({ name }) => name),
-    );
+    await state.noteTools(asked, listed);
     const shown = tool === undefined ? undefined : pickTool(tool, listed);
     const support = taskSupport(client);
     if (output.json) {

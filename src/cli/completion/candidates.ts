@@ -12,6 +12,8 @@ export interface KnownWords {
   /** The tools of all servers, if that server is unknown. */
   tools(server: string | undefined): Promise<readonly string[]>;
   tasks(): Promise<readonly string[]>;
+  /** The files that a path could be completed to; folders end with a slash. */
+  files(start: string): Promise<readonly string[]>;
 }
 
 /** The words before the cursor, without the program's name. The last one is being typed, and may be empty. */
@@ -64,6 +66,8 @@ async function wordsFor(
   }
   if (command.commands.length > 0 && (command.name() !== "admin" || given.length === 1))
     return namesOf(command);
+  const { pair, path } = /^(?<pair>[^=@]+:?=@)(?<path>[^@].*)?$/s.exec(typed)?.groups ?? {};
+  if (pair !== undefined) return (await known.files(path ?? "")).map((file) => `${pair}${file}`);
   const argument = command.registeredArguments[given.length] ?? lastVariadic(command);
   switch (argument?.name()) {
     case "server":

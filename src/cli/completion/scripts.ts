@@ -10,10 +10,11 @@ export const scripts: Readonly<Record<Shell, string>> = {
   // Not `source <(…)`: the bash of macOS, version 3.2, reads nothing from it.
   bash: `# For ~/.bashrc: eval "$(holdfast completion bash)"
 _holdfast() {
-  local line="\${COMP_LINE:0:COMP_POINT}" word typed before=""
-  typed="\${line##* }"
-  # Bash replaces only what is behind the last colon, as in URLs.
-  [[ $typed == *:* && $COMP_WORDBREAKS == *:* ]] && before="\${typed%"\${typed##*:}"}"
+  local line="\${COMP_LINE:0:COMP_POINT}" word typed rest before at
+  typed="\${line##* }" rest="\${line##* }"
+  # Bash replaces only what is behind the last of these, as in URLs and key=@file.
+  for at in : = @; do [[ $COMP_WORDBREAKS == *"$at"* ]] && rest="\${rest##*"$at"}"; done
+  before="\${typed%"$rest"}"
   COMPREPLY=()
   while IFS= read -r word; do
     COMPREPLY+=("\${word#"$before"}")

@@ -171,6 +171,11 @@ export interface ToolJson {
   readonly example?: string;
 }
 
+/** What `search --json` prints: the first line of each description. */
+export interface SearchJson {
+  readonly tools: readonly { readonly name: string; readonly server: string; readonly about: string }[];
+}
+
 /** What `doctor --json` prints. */
 export interface DoctorJson {
   /** As it was given. */

@@ -13,11 +13,17 @@ const maxTools = 500;
 
 const longestName = 200;
 
+/** A tool by its name and the first line of its description. */
+export interface KnownTool {
+  readonly name: string;
+  readonly about: string;
+}
+
 interface KnownServer {
   readonly name: string;
   readonly spec: ServerSpec;
-  /** The names of its tools when they were last listed. */
-  readonly tools: readonly string[];
+  /** Its tools when they were last listed. */
+  readonly tools: readonly KnownTool[];
 }
 
 /** How the servers of stored tasks were given, by their names in references, and their tools. */
@@ -29,9 +35,15 @@ export class KnownServers {
   }
 
   /** Records how the server was given, and its tools if given. */
-  async keep({ name, spec }: Pick<FoundServer, "name" | "spec">, tools?: readonly string[]): Promise<void> {
+  async keep(
+    { name, spec }: Pick<FoundServer, "name" | "spec">,
+    tools?: readonly KnownTool[],
+  ): Promise<void> {
     const known = tools ?? (await this.#read(this.#file(name)))?.tools ?? [];
-    const kept = known.filter((tool) => tool.length <= longestName).slice(0, maxTools);
+    const kept = known
+      .filter((tool) => tool.name.length <= longestName)
+      .map(({ name: tool, about }) => ({ name: tool, about: about.slice(0, longestName) }))
+      .slice(0, maxTools);
     await writeAtomically(
       this.#file(name),
       `${JSON.stringify({ format, name, ...spec, ...(kept.length > 0 && { tools: kept }) })}\n`,
@@ -64,13 +76,19 @@ export class KnownServers {
     return {
       name,
       spec,
-      tools: Array.isArray(tools) ? tools.filter((tool) => typeof tool === "string") : [],
+      tools: Array.isArray(tools) ? tools.map(readTool).filter((tool) => tool !== undefined) : [],
     };
   }
 
   #file(name: string): string {
     return join(this.#folder, `${createHash("sha256").update(name).digest("hex").slice(0, 40)}.json`);
   }
+}
+
+function readTool(tool: unknown): KnownTool | undefined {
+  if (typeof tool === "string") return { name: tool, about: "" }; // of an earlier version
+  const { name, about } = isJsonObject(tool) ? tool : {};
+  return typeof name === "string" && typeof about === "string" ? { name, about } : undefined;
 }
 
 function parsed(text: string): unknown {

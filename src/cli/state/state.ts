@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Tool } from "@modelcontextprotocol/client";
 import { readFile } from "node:fs/promises";
 import { fileLoginsWith } from "../../client/auth/file-logins.ts";
 import type { LoginStore } from "../../client/auth/login.ts";
@@ -10,7 +11,7 @@ import { UsageError } from "../errors.ts";
 import { OpenSessions } from "../session/open-sessions.ts";
 import { stateFolder } from "../user-folders.ts";
 import { CommandHandles } from "./command-handles.ts";
-import { KnownServers } from "./known-servers.ts";
+import { KnownServers, type KnownTool } from "./known-servers.ts";
 import { LoginSealing } from "./login-sealing.ts";
 import { SeenTasks, type Seen } from "./seen-tasks.ts";
 import { TrustedEntries } from "./trusted-entries.ts";
@@ -78,13 +79,25 @@ export class State {
   async toolsOf(given: string | undefined): Promise<readonly string[]> {
     const all = await this.#servers.list();
     const named = all.filter(({ spec }) => spec.given === given);
-    return (named.length > 0 ? named : all).flatMap(({ tools }) => tools);
+    return (named.length > 0 ? named : all).flatMap(({ tools }) => tools.map(({ name }) => name));
   }
 
-  /** Stores the names of a server's tools for completion. */
-  async noteTools(server: FoundServer, tools: readonly string[]): Promise<void> {
+  /** The tools of all servers, as they were last listed. */
+  async knownTools(): Promise<readonly (KnownTool & { readonly server: string })[]> {
+    const all = await this.#servers.list();
+    return all.flatMap(({ spec, tools }) =>
+      tools.map((tool) => ({ ...tool, server: shownGiven(spec.given) })),
+    );
+  }
+
+  /** Stores the names of a server's tools, and what they are about, for completion and search. */
+  async noteTools(server: FoundServer, tools: readonly Pick<Tool, "name" | "description">[]): Promise<void> {
+    const known = tools.map(({ name, description = "" }) => ({
+      name,
+      about: description.trim().split("\n")[0] ?? "",
+    }));
     // The state folder may be read-only.
-    await this.#servers.keep(server, tools).catch(() => undefined);
+    await this.#servers.keep(server, known).catch(() => undefined);
   }
 
   /** The tasks, oldest first, including finished ones, and the files that cannot be read. */

@@ -12,6 +12,7 @@ const known = {
     server === "reports" ? ["publish"] : ["publish", "greet", "--evil", "be\u001bl", "$(reboot)"],
   sessions: async () => ["@page"],
   tasks: async () => ["01a2", "01b3"],
+  files: async (start: string) => ["notes.md", "sub/"].filter((file) => file.startsWith(start)),
 };
 
 const io = { stdout: { write: () => true }, stderr: { write: () => true } };
@@ -23,6 +24,9 @@ it.each([
   ["holdfast ca", ["call", "cancel"]],
   ["/usr/bin/holdfast completi", ["completion"]],
   ["holdfast call ", [url, "reports", "node server.js", "@page"]],
+  ["holdfast call reports publish text=@no", ["text=@notes.md"]],
+  ["holdfast call reports publish text:=@", ["text:=@notes.md", "text:=@sub/"]],
+  ["holdfast call reports publish text=@@no", []],
   ["holdfast @", ["@page"]],
   ["holdfast @page pin", ["ping"]],
   ["holdfast @page result 01a", ["01a2"]],
