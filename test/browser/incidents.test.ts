@@ -111,6 +111,13 @@ it("mutes a cause, keeps a note on it, and pauses its tool", patience, async () 
   await page.getByText("1 muted").click();
   await card.getByRole("button", { name: "Unmute: " }).click();
   await card.getByRole("button", { name: "Mute: " }).waitFor();
+  // In such a window, a task shows its state, tool, time and message without being moved.
+  await page.goto(visitor.urlOf("/?state=failed"));
+  const row = visitor.row("charge");
+  await row.getByText("Card of order 4711 has expired").waitFor();
+  const { y = 0, width = 0, height = 0 } = (await row.boundingBox()) ?? {};
+  expect(width).toBeLessThan(390);
+  expect(y + height).toBeLessThan(800);
   const reader = await Visitor.open(chromium(), node.origin, { as: "read" });
   await reader.page.getByRole("article", { name: causes.card }).waitFor();
   expect(await reader.page.getByRole("article").getByRole("button").count()).toBe(0);
