@@ -300,7 +300,7 @@ function versionAnswer(
   return async (key, since) => {
     if (recorded.includes(run.keys.stored(key))) return context.version(key, since);
     run.claim(key); // and begin nothing
-    return isSince(run.versions, key, since);
+    return isSince(run.setup.versions, key, since);
   };
 }
 

@@ -125,7 +125,7 @@ async function runTry(exec: Exec, earlier: Launched | undefined, signal: AbortSi
   const { cwd = process.cwd(), env = {}, inheritEnv, stdin, niceness } = options;
   const command = { file, args, cwd, env: { ...ownVariables(inheritEnv), ...env }, stdin };
   signal.throwIfAborted();
-  const taskId = run.holdsTask ? run.taskId : null;
+  const taskId = run.holdsTask ? run.setup.taskId : null;
   const place = { folder: effects.processes.place(), taskId, at: clock.now() };
   const { launched, begin, ended } = await effects.processes.launching(place, () => launch(command, place));
   try {

@@ -63,7 +63,7 @@ export class Attempts implements TaskHolder, AttemptHost {
     this.#setup = setup;
     this.#services = setup.services;
     const { services, timers, onParked } = setup;
-    const onDrop = ({ run }: HeldRun): void => void this.#live.delete(run.taskId);
+    const onDrop = ({ run }: HeldRun): void => void this.#live.delete(run.setup.taskId);
     this.#parking = new Parking({ services, timers, onDrop, onParked });
   }
 
@@ -177,7 +177,7 @@ export class Attempts implements TaskHolder, AttemptHost {
   }
 
   onCalled({ run }: HeldRun, child: string, endsBy: number | null): void {
-    this.#setup.credentials.share(run.taskId, child);
+    this.#setup.credentials.share(run.setup.taskId, child);
     this.#setup.onSweepAt(endsBy);
   }
 
@@ -292,17 +292,17 @@ export class Attempts implements TaskHolder, AttemptHost {
 
   /** The run no longer needs its task. A later run may hold the task here, after it was taken from this one. */
   forget(run: Run): void {
-    if (this.#letGo(run)) this.#setup.credentials.forget(run.taskId);
+    if (this.#letGo(run)) this.#setup.credentials.forget(run.setup.taskId);
   }
 
   /** The same for a run whose task will run again; its credentials are kept. */
   #letGo(run: Run): boolean {
     run.life.setGone();
-    run.trace?.end({ end: "lost" }); // unless it has ended: the handler goes on, and nothing of it counts
-    const held = this.#live.get(run.taskId);
+    run.setup.trace?.end({ end: "lost" }); // unless it has ended: the handler goes on, and nothing of it counts
+    const held = this.#live.get(run.setup.taskId);
     if (held?.run !== run) return false;
     this.#parking.forget(held);
-    return this.#live.delete(run.taskId);
+    return this.#live.delete(run.setup.taskId);
   }
 
   /** A read that does not come on is not waited for after the deadline of a stop. */

@@ -109,11 +109,11 @@ export class Calls {
     const validated = await validateArguments(tool, args ?? {});
     if (!validated.ok) throw new HoldfastError("invalid_params", validated.problem);
     const { capabilities, caller, toolScopes } = origin;
-    const stepKeys = requestHash(run.stepKeys, key);
+    const stepKeys = requestHash(run.setup.stepKeys, key);
     const hash = requestHash(name, args ?? {});
     const retryOf = await task.persist(() => this.#failed.of(key, hash));
     const journal = retryOf === undefined ? [] : await task.persist(() => finishedEntries(store, retryOf));
-    const trace = run.trace?.called(key, name) ?? origin.trace;
+    const trace = run.setup.trace?.called(key, name) ?? origin.trace;
     const made = newTask(
       {
         generation: "child",

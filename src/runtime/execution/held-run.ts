@@ -99,7 +99,7 @@ export class HeldRun {
       return this.#write({ ...changes, expiry: { from, ms: ttlMs } });
     });
     this.#limit = new LifeLimit(endOfLife(record), () => this.#updates.written());
-    run.lines.writeWith(async (lines, forget) => {
+    run.setup.lines.writeWith(async (lines, forget) => {
       if (!this.#storesNothing) await this.task.write("append", { lines, forget });
     });
     const reports = new ProgressReports((progress) => this.#write({ progress }), timers, run.signal);
@@ -120,7 +120,7 @@ export class HeldRun {
       nextRound: (next) => run.nextRound(next, () => this.#updates.written()),
       sleep: (key, time) => sleep(run, this.task, this.#limit, timers, services.clock, key, time),
       update: (changes) => this.#underWay(this.#updates.update(changes)),
-      append: (...line) => this.#underWay(run.lines.append(...line)),
+      append: (...line) => this.#underWay(run.setup.lines.append(...line)),
       progress: (progress) => reports.report(progress),
       report: services.onError,
       onStepRun: services.onStepRun,
@@ -210,7 +210,7 @@ export class HeldRun {
       if (run.life.state === "ended") {
         if (retry === undefined) this.#logEnd(end);
         // What the handler changed stays with the ended task, and so do its log and its output; a text that it set ends.
-        await Promise.all([this.#updates.written(), run.lines.written()]);
+        await Promise.all([this.#updates.written(), run.setup.lines.written()]);
       }
       if (run.life.state !== "ended") return;
       if (retry !== undefined && this.#limit.reaches(retry.until) && !run.life.cancelRequested)
@@ -221,7 +221,7 @@ export class HeldRun {
     } finally {
       events?.forget(token);
       // Unless its outcome was stored.
-      run.trace?.end(
+      run.setup.trace?.end(
         run.life.cancelRequested ? { end: "cancelled" } : { ...attemptOutcome(end), end: "lost" },
       );
       // A handler that keeps running counts as leaked only once its run has ended.
@@ -232,7 +232,8 @@ export class HeldRun {
 
   /** Whoever reads the log learns what it and the output lack, and what of the journal the handler has not come to. */
   #logEnd(end: HandlerEnd): void {
-    const { lines, lineSource } = this.run;
+    const { lineSource } = this.run;
+    const { lines } = this.run.setup;
     const { dropped } = lines;
     const lost = this.#neverReached(end);
     const texts = [dropped, lost.length === 0 ? undefined : neverReachedText(lost)];
@@ -282,7 +283,7 @@ export class HeldRun {
     try {
       await this.task.journal.written(); // what steps have returned is not lost to a store that fails for longer than the grace
       const result = await this.task.write("retry", { ...retry, ...stackOf(end) });
-      this.run.trace?.end({ ...attemptOutcome(end), end: "retried" });
+      this.run.setup.trace?.end({ ...attemptOutcome(end), end: "retried" });
       if (result.ok) this.#setup.host.onRetry?.(this, result.task);
     } catch (error) {
       if (!isFenced(error)) throw error;
@@ -314,7 +315,7 @@ export class HeldRun {
   async #settle(end: HandlerEnd): Promise<void> {
     const { store, clock, events } = this.#setup.services;
     const { id } = this.task;
-    const { trace } = this.run;
+    const { trace } = this.run.setup;
     const cancel = () => store.write({ type: "cancel", now: clock.now(), id });
     try {
       if (end.threw && this.run.life.cancelRequested) {

@@ -57,7 +57,7 @@ export class LeakedHandlers {
       const leak = (): void => {
         if (watched.signal.aborted) return;
         leaked = true;
-        this.#count(tool, run.taskId);
+        this.#count(tool, run.setup.taskId);
         onLeak();
       };
       this.#untilLeaked(run, watched.signal).then(leak, () => undefined);

@@ -41,7 +41,11 @@ export async function runLoop<State, Result>(
     const returned = await fn(state, roundContext(task, key, number));
     run.lineSource = outside;
     if (!(returned instanceof NextRound)) return returned as Exclude<Result, NextRound>;
-    const terms = { what: `The state of the loop "${name}"`, name: "state", maxBytes: run.maxBodyBytes };
+    const terms = {
+      what: `The state of the loop "${name}"`,
+      name: "state",
+      maxBytes: run.setup.maxBodyBytes,
+    };
     const value = encodeValue(returned.state, terms);
     await effects.nextRound({ key, value, round: number + 1 });
     state = decodeValue(value) as State; // a call that is answered directly has no task, and goes on here

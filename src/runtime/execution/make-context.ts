@@ -122,7 +122,7 @@ export function makeContext(
     }
   };
 
-  const { maxLogBytes, maxOutputBytes, maxStatusBytes } = run.lines.limits;
+  const { maxLogBytes, maxOutputBytes, maxStatusBytes } = run.setup.lines.limits;
   // Never throws: a handler also reports from listeners, where nobody would catch it.
   const append = async (list: LineList, bodies: readonly string[]): Promise<void> => {
     const source = lineSource(run);
@@ -157,9 +157,9 @@ export function makeContext(
     prepared: decodeValue(prepared),
     caller,
     credentials: () => handled(credentials()),
-    id: run.taskId,
-    wireId: run.wireId,
-    attempt: run.attempt,
+    id: run.setup.taskId,
+    wireId: run.setup.wireId,
+    attempt: run.setup.attempt,
     signal: run.signal,
     get cancelled() {
       return run.life.cancelRequested;
@@ -191,14 +191,15 @@ export function makeContext(
           return effects.waitForEvent(key, name, readOptions(eventOptions, options)) as Promise<never>;
         }),
       );
-      const url = (): string => effects.eventUrl({ taskId: run.taskId, key: run.keys.stored(key), name });
+      const url = (): string =>
+        effects.eventUrl({ taskId: run.setup.taskId, key: run.keys.stored(key), name });
       return Object.defineProperty(value, "url", { get: url }) as EventWait<never>;
     },
     sleep: (key, time) => entry(outside(key, () => effects.sleep(key, time))),
     status: (text) => update({ statusMessage: statusOf(text, maxStatusBytes) }),
     progress: (progress, total, message) => {
       const report = progressOf(progress, total, message, maxStatusBytes);
-      if (report === undefined) run.lines.drop("progress");
+      if (report === undefined) run.setup.lines.drop("progress");
       else if (unstored() === undefined) effects.progress(report);
     },
     log: (level, text, data) => handled(append("log", [logBody(level, text, data, maxLogBytes)])),

@@ -43,7 +43,7 @@ export async function prepareInTask(
   await run.begin(); // it only reads and asks, so a lost attempt of it can run again
   const begunAt = clock.now();
   const returned = await prepare(args, contextOf(run, effects, caller));
-  const value = encodePrepared(tool, returned, run.maxBodyBytes);
+  const value = encodePrepared(tool, returned, run.setup.maxBodyBytes);
   await run.checkpoint();
   await run.recordPrepared({ key, value, error: null, begunAt });
   return value;

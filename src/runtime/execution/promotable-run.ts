@@ -149,7 +149,7 @@ export class PromotableRun {
     const context = (): TaskContext =>
       keepDetails(makeContext(this.run, this.#effects(), services.clock, call, prepared), { received });
     const begin = (): Promise<HandlerEnd> =>
-      runToEnd(tool, this.#setup.arguments, context, this.run.maxBodyBytes);
+      runToEnd(tool, this.#setup.arguments, context, this.run.setup.maxBodyBytes);
     const running = this.run.start(begin);
     const gone = running.then(() => this.run.stepsEnd());
     void gone.then(() => this.#setup.onEnd());
@@ -161,7 +161,7 @@ export class PromotableRun {
       held = await this.#promotion.catch(() => undefined);
     }
     if (held === undefined) {
-      this.run.trace?.end(directOutcome(end, this.#setup.signal));
+      this.run.setup.trace?.end(directOutcome(end, this.#setup.signal));
       this.run.end();
       this.run.life.fence("The handler has ended."); // a promotion that waits for the store is over
       return { kind: "outcome", outcome: end.outcome };
@@ -190,7 +190,8 @@ export class PromotableRun {
         return Promise.resolve();
       },
       append: (...line) =>
-        this.#held?.effects.append(...line) ?? appendAndReport(this.#setup.listener, this.run.lines, ...line),
+        this.#held?.effects.append(...line) ??
+        appendAndReport(this.#setup.listener, this.run.setup.lines, ...line),
       progress: (progress) => {
         if (this.#held !== undefined) return this.#held.effects.progress(progress);
         this.#earlyProgress = furthest(this.#earlyProgress ?? null, progress);

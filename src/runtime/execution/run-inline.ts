@@ -102,7 +102,7 @@ export async function runInline(
     nextRound: (next) => run.nextRound(next, async () => undefined),
     update: async () => undefined,
     progress: (reported) => report(call, reported),
-    append: (...line) => appendAndReport(call, run.lines, ...line),
+    append: (...line) => appendAndReport(call, run.setup.lines, ...line),
     report: onError,
     onStepRun,
     processes,

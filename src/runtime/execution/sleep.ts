@@ -34,7 +34,7 @@ export async function sleep(
   };
   const begunAt = entry?.begunAt ?? clock.now();
   const sleeping = run.whileWaiting("sleep", slept, until);
-  await (run.trace?.waiting({ kind: "sleep", key: claimed, begunAt }, clock, sleeping) ?? sleeping);
+  await (run.setup.trace?.waiting({ kind: "sleep", key: claimed, begunAt }, clock, sleeping) ?? sleeping);
 }
 
 /** Resolves at a time (epoch ms), unless the handler is dropped from memory before; rejects when it returns, or its signal aborts. */

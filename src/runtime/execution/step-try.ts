@@ -132,7 +132,7 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
   };
   let returned: T;
   try {
-    returned = await (run.trace?.step(key, tries, () => runOnce(step)) ?? runOnce(step));
+    returned = await (run.setup.trace?.step(key, tries, () => runOnce(step)) ?? runOnce(step));
     const refusal = returnedRefusal(returned, step.clock.now());
     if (refusal !== undefined) throw refusal;
     const until = await looks?.again(returned);
@@ -148,7 +148,7 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
     }
     const next = await nextTry(step, tries, given);
     if (next !== undefined) {
-      const error = encodeError(thrown, Math.min(run.maxBodyBytes, smallErrorBytes));
+      const error = encodeError(thrown, Math.min(run.setup.maxBodyBytes, smallErrorBytes));
       return { again: { paused: pausedWith(next.saidMs === undefined ? tries + 1 : tries, error), ...next } };
     }
     await step.files?.store();
@@ -168,7 +168,7 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
 function failedLate<T>({ run, key }: Step<T>, cause: unknown): HoldfastError {
   return new HoldfastError(
     "step_not_awaited",
-    `Step "${key}" of task ${run.taskId} failed after its handler had returned: ${describeThrown(cause)}. ` +
+    `Step "${key}" of task ${run.setup.taskId} failed after its handler had returned: ${describeThrown(cause)}. ` +
       "Its outcome does not show that. Await steps before the handler returns.",
     { cause },
   );
@@ -176,7 +176,7 @@ function failedLate<T>({ run, key }: Step<T>, cause: unknown): HoldfastError {
 
 async function recordThrown<T>(step: Step<T>, thrown: unknown, begunAt: number): Promise<TryEnd> {
   const { run, key } = step;
-  const error = encodeError(thrown, run.maxBodyBytes);
+  const error = encodeError(thrown, run.setup.maxBodyBytes);
   try {
     await run.recordStep({ key, value: null, error, begunAt });
   } catch (refusal) {
@@ -219,8 +219,8 @@ async function nextTry<T>(
 }
 
 async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {
-  effects.onStepRun?.(run.taskId, key);
-  const idempotencyKey = `${run.stepKeys}:${key}`;
+  effects.onStepRun?.(run.setup.taskId, key);
+  const idempotencyKey = `${run.setup.stepKeys}:${key}`;
   const once = (signal: AbortSignal, limit?: AbortSignal): Promise<T> =>
     inStep(run, { step: key, ...(limit && { limit }) }, async () =>
       enterStep(key, () => fn({ idempotencyKey, signal })),
@@ -255,7 +255,7 @@ function encodeReturned<T>({ run, key, effects }: Step<T>, returned: T): string 
     effects.report(new HoldfastError("not_json", `${stored} Return plain data, and this is not said again.`));
   };
   if (returned instanceof StoredReturn) return returned.encoded(onInstance);
-  return encodeValue(returned, { what, name: "result", maxBytes: run.maxBodyBytes, onInstance });
+  return encodeValue(returned, { what, name: "result", maxBytes: run.setup.maxBodyBytes, onInstance });
 }
 
 /** The names of steps whose results were reported, by who received the report. */

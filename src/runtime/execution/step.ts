@@ -44,7 +44,7 @@ export async function runStep<T>(
   const entry = run.find(claimed, { kind: "step" });
   if (entry !== undefined && entry.doneAt !== null) {
     return run.replayed(entry, (end) => {
-      run.lines.stepEnded(claimed, end.error !== null);
+      run.setup.lines.stepEnded(claimed, end.error !== null);
       return decodeEnd<T>(run, claimed, end);
     });
   }
@@ -60,7 +60,7 @@ export async function runStep<T>(
     run.working(() => {
       const firstAt = (begunAt ??= clock.now());
       const once = (): Promise<TryEnd> => tryStep(step, tries, firstAt);
-      const running = { taskId: run.taskId, key: claimed, begunAt: entry?.begunAt ?? firstAt, tries };
+      const running = { taskId: run.setup.taskId, key: claimed, begunAt: entry?.begunAt ?? firstAt, tries };
       return effects.running?.during(running, once) ?? once();
     }, prepare);
   for (;;) {

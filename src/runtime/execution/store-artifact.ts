@@ -83,7 +83,7 @@ export async function writeArtifact(
   } catch (thrown) {
     const isTooLarge = thrown instanceof HoldfastError && thrown.code === "too_large";
     if (run.signal.aborted || (isFault(thrown) && !isTooLarge)) throw thrown;
-    const error = encodeError(thrown, run.maxBodyBytes);
+    const error = encodeError(thrown, run.setup.maxBodyBytes);
     await run.recordStep({ key, value: null, error, begunAt, artifact: true });
     return { thrown: decodeError(error, thrown) };
   }
@@ -94,8 +94,8 @@ function linkOrThrow(run: Run, name: string, end: ArtifactEnd): ResourceLink {
   return linkTo(run, name, end.stored);
 }
 
-export function linkTo({ wireId }: Run, name: string, { mimeType, bytes }: StoredArtifact): ResourceLink {
-  return { type: "resource_link", uri: artifactUri(wireId, name), name, mimeType, size: bytes };
+export function linkTo(run: Run, name: string, { mimeType, bytes }: StoredArtifact): ResourceLink {
+  return { type: "resource_link", uri: artifactUri(run.setup.wireId, name), name, mimeType, size: bytes };
 }
 
 /** The next piece is filled while the last one is written. */
@@ -105,7 +105,7 @@ async function writePieces(
   pieces: PieceWriter,
   source: ArtifactSource,
 ): Promise<Omit<StoredArtifact, "mimeType" | "step">> {
-  const { maxArtifactBytes } = run.limits;
+  const { maxArtifactBytes } = run.setup.limits;
   const { pieceBytes, blob } = pieces;
   const hash = createHash("sha256");
   const piece = Buffer.allocUnsafe(pieceBytes);

@@ -26,7 +26,7 @@ export async function taskVersion(
   key: JournalKey,
   since: number,
 ): Promise<boolean> {
-  const answer = isSince(run.versions, key, since);
+  const answer = isSince(run.setup.versions, key, since);
   const journalled: unknown = await runStep(run, effects, clock, key, {}, () => answer);
   if (typeof journalled === "boolean") return journalled;
   throw run.mismatch({

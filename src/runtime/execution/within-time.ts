@@ -16,7 +16,7 @@ export function withinTime(running: Promise<HandlerEnd>, run: Run, { timeoutMs }
   return new Promise((resolve) => {
     const { signal } = run;
     const stopListening = whenAborted(signal, () => {
-      if (isAttemptTimeout(signal.reason)) resolve(threwEnd(signal.reason, run.maxBodyBytes));
+      if (isAttemptTimeout(signal.reason)) resolve(threwEnd(signal.reason, run.setup.maxBodyBytes));
     });
     void running.then((end) => {
       stopListening();

@@ -84,9 +84,9 @@ export class OutsideWaits {
     end: Promise<JournalEnd>,
   ): Promise<JournalEnd> {
     const { run, clock } = this.#setup;
-    if (run.trace === undefined || command === "call_tool") return end;
+    if (run.setup.trace === undefined || command === "call_tool") return end;
     const kind = command === "open_input" ? "input" : "event";
-    return run.trace.waiting({ kind, key, method, begunAt: entry?.begunAt ?? clock.now() }, clock, end);
+    return run.setup.trace.waiting({ kind, key, method, begunAt: entry?.begunAt ?? clock.now() }, clock, end);
   }
 
   async #end<N extends OpeningCommandName>(
@@ -101,7 +101,7 @@ export class OutsideWaits {
     run.signal.addEventListener("abort", onAbort, { once: true });
     let cancelTimer = (): void => undefined;
     const giveUp = (error: HoldfastError): void =>
-      void task.journal.closeWait(key, encodeError(error, run.maxBodyBytes)).catch(end.reject);
+      void task.journal.closeWait(key, encodeError(error, run.setup.maxBodyBytes)).catch(end.reject);
     try {
       if (entry === undefined)
         await task.journal.opening(key, task.writeWithRest<N>(command, begin(deadlineAt)));

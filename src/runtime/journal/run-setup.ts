@@ -9,7 +9,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { TaskLines } from "./task-lines.ts";
 import type { WorkLimitSetup } from "./slot-holder.ts";
 
-export type ArtifactLimits = Pick<RuntimeSettings, "maxArtifactBytes" | "maxArtifactsPerTask">;
+type ArtifactLimits = Pick<RuntimeSettings, "maxArtifactBytes" | "maxArtifactsPerTask">;
 
 export interface RunSetup {
   readonly taskId: string;
@@ -40,10 +40,7 @@ export function ofTask(
   { stepKeys = id }: Pick<Origin, "stepKeys">,
   tool: Tool,
   { inOwnContext, options }: Pick<Services, "inOwnContext" | "options">,
-): Pick<
-  RunSetup,
-  "taskId" | "stepKeys" | "wireId" | "attempt" | "versions" | "maxBodyBytes" | "limits" | "inOwnContext"
-> {
+): Omit<RunSetup, "lines" | "slots" | "limit" | "trace" | "promote"> {
   const versions = runVersions(tool, { toolVersion });
   const { maxBodyBytes } = options;
   return { taskId: id, stepKeys, wireId, attempt, versions, maxBodyBytes, limits: options, inOwnContext };

@@ -3,17 +3,14 @@ import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { nextTurn } from "../next-turn.ts";
-import type { ArtifactLimits, RunSetup } from "./run-setup.ts";
-import type { OwnContext } from "../own-context.ts";
-import type { RunTrace } from "../telemetry/run-trace.ts";
-import type { RunVersions } from "../tool/tool-config.ts";
+import type { RunSetup } from "./run-setup.ts";
 import { ClaimedKeys } from "./claimed-keys.ts";
 import type { HeldCommand } from "./held-command.ts";
 import { HeldTask, type HeldTaskSetup, type NextRoundOfLoop } from "./held-task.ts";
 import { forEver, RunLife } from "./run-life.ts";
 import { isSame, replayMismatch, type Doing, type Mismatch, type RunRefusal } from "./replay-match.ts";
 import type { PieceWriter } from "./piece-writer.ts";
-import type { LineSource, TaskLines } from "./task-lines.ts";
+import type { LineSource } from "./task-lines.ts";
 import { SlotHolder, WorkLimit, type BeginWait } from "./slot-holder.ts";
 
 /**
@@ -21,43 +18,23 @@ import { SlotHolder, WorkLimit, type BeginWait } from "./slot-holder.ts";
  * its keys are still checked, but nothing is journalled. It has a concurrency slot while it does not wait.
  */
 export class Run {
-  readonly taskId: string;
-  readonly stepKeys: string;
-  readonly wireId: string;
-  readonly attempt: number;
-  readonly versions: RunVersions;
-  readonly maxBodyBytes: number;
-  readonly limits: ArtifactLimits;
-  readonly lines: TaskLines;
+  readonly setup: RunSetup;
   /** The source of lines from the handler itself, outside of its steps: of the round of a loop that it is in, if it is in one. */
   lineSource: LineSource = { step: "" };
-  readonly trace: RunTrace | undefined;
   readonly life: RunLife;
   readonly keys = new ClaimedKeys((key) => this.#task?.journal.find(key) !== undefined);
-  readonly #inOwnContext: OwnContext;
   readonly #slot: SlotHolder;
-  readonly #promote: (() => Promise<unknown>) | undefined;
   #task: HeldTask | undefined;
   #artifacts = 0;
   #refusal: RunRefusal | undefined;
   readonly #threw = new WeakMap<object, string>();
 
   constructor(setup: RunSetup) {
-    this.taskId = setup.taskId;
-    this.stepKeys = setup.stepKeys;
-    this.wireId = setup.wireId;
-    this.attempt = setup.attempt;
-    this.versions = setup.versions;
-    this.maxBodyBytes = setup.maxBodyBytes;
-    this.limits = setup.limits;
-    this.lines = setup.lines;
-    this.trace = setup.trace;
-    this.#inOwnContext = setup.inOwnContext;
+    this.setup = setup;
     this.life = new RunLife(setup.inOwnContext);
     const { slots, limit } = setup;
     const onOver = (error: HoldfastError): void => this.life.endAttempt(error);
     this.#slot = new SlotHolder(slots, limit && new WorkLimit(limit, onOver));
-    this.#promote = setup.promote;
   }
 
   get signal(): AbortSignal {
@@ -66,7 +43,7 @@ export class Run {
 
   /** Begins the handler, or its `prepare`, in the runtime's own context, and within the span of the run. */
   start<T>(begin: () => T): T {
-    return this.#inOwnContext(() => this.trace?.run(begin) ?? begin());
+    return this.setup.inOwnContext(() => this.setup.trace?.run(begin) ?? begin());
   }
 
   /** The token under which it holds its task; empty without one. */
@@ -132,7 +109,7 @@ export class Run {
   replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     if (this.#task === undefined) throw new HoldfastError("internal", "A run without a task has no journal.");
     return this.#task.replayed(entry, (end) => {
-      this.trace?.replayed(entry, end.error !== null);
+      this.setup.trace?.replayed(entry, end.error !== null);
       return decode(end);
     });
   }
@@ -219,14 +196,14 @@ export class Run {
 
   /** First writes what the step has appended, because the step does not run again. */
   async recordStep(step: HeldCommand<"record_step">, isRefusal = false): Promise<void> {
-    if (this.lines.isWriting) await this.lines.written();
+    if (this.setup.lines.isWriting) await this.setup.lines.written();
     await this.#task?.journal.recordStep(step, isRefusal);
-    this.lines.stepEnded(step.key, step.error !== null);
+    this.setup.lines.stepEnded(step.key, step.error !== null);
   }
 
   /** Counts an artifact of the handler. Throws `limit_reached` for one too many. */
   countArtifact(): void {
-    const { maxArtifactsPerTask } = this.limits;
+    const { maxArtifactsPerTask } = this.setup.limits;
     if (++this.#artifacts <= maxArtifactsPerTask) return;
     throw new HoldfastError(
       "limit_reached",
@@ -285,12 +262,12 @@ export class Run {
       await this.#begin(false);
       do {
         await this.stepsEnd();
-        await Promise.all([beforeWrite(), this.lines.written(), this.#task?.journal.written()]);
+        await Promise.all([beforeWrite(), this.setup.lines.written(), this.#task?.journal.written()]);
         await this.checkpoint();
       } while (this.#slot.working); // one that had not run yet
       if (this.#task === undefined) return;
       if (this.life.change("release")) {
-        this.trace?.end({ end: "next_round" });
+        this.setup.trace?.end({ end: "next_round" });
         this.#slot.end();
         await this.#task.nextRound(next);
         this.life.drop();
@@ -316,7 +293,7 @@ export class Run {
    */
   async park(over: AbortSignal): Promise<TaskRecord | undefined> {
     this.life.change("park");
-    this.trace?.end({ end: "parked" });
+    this.setup.trace?.end({ end: "parked" });
     this.life.drop();
     this.#slot.end();
     return this.#task?.park(over);
@@ -347,8 +324,8 @@ export class Run {
 
   async #begin(isNew: boolean): Promise<void> {
     await this.checkpoint();
-    if (this.#task === undefined && this.#promote !== undefined) {
-      await this.#promote();
+    if (this.#task === undefined && this.setup.promote !== undefined) {
+      await this.setup.promote();
       await this.checkpoint();
     }
     if (this.#task === undefined) return;
@@ -382,9 +359,11 @@ export class Run {
   async #release(): Promise<boolean> {
     if (!this.life.change("release")) return false;
     const refusal = this.#refusal;
-    this.trace?.end({ end: refusal === undefined ? "released" : "blocked" });
+    this.setup.trace?.end({ end: refusal === undefined ? "released" : "blocked" });
     this.#slot.end(); // a step of another task may wait for it
-    await (refusal === undefined ? this.#task?.giveBack() : this.#task?.block(refusal, this.versions.code));
+    await (refusal === undefined
+      ? this.#task?.giveBack()
+      : this.#task?.block(refusal, this.setup.versions.code));
     this.life.drop();
     return true;
   }

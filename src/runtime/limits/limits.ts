@@ -30,7 +30,7 @@ export interface LimitsSetup {
 
 /** A run of a handler, as far as it waits. */
 interface WaitingRun {
-  readonly taskId: string;
+  readonly setup: { readonly taskId: string };
   readonly token: string;
   readonly signal: AbortSignal;
   readonly life: { holdTimer(cancelTimer: () => void, reject: (reason: Error) => void): () => void };
@@ -90,7 +90,7 @@ export class Limits {
     return {
       take: async (entry, limit, livesOn) => {
         this.assertDeclared(limit, entry === "" ? "The tool" : `Step "${entry}"`);
-        const holder = { taskId: run.taskId, entry, token: run.token };
+        const holder = { taskId: run.setup.taskId, entry, token: run.token };
         await this.#wait(run, this.#lineOf(limit), { ...holder, turnOf, ...(livesOn && { livesOn }) });
         this.#count(limit, 1);
         return (pauseMs) => {

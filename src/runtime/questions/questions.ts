@@ -84,7 +84,7 @@ export class Questions {
 
   #encode(key: string, params: object): string {
     const raw = encodeJson(params, `The question "${key}"`);
-    const { maxBodyBytes } = this.#setup.run;
+    const { maxBodyBytes } = this.#setup.run.setup;
     if (Buffer.byteLength(raw) > maxBodyBytes) {
       throw tooLarge(`The question "${key}"`, maxBodyBytes);
     }

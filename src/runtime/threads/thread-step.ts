@@ -65,7 +65,7 @@ async function runTry(step: ThreadStep, { idempotencyKey, signal }: StepContext)
   const { run, threads, clock, principal, reports, name, options, input } = step;
   const { killAfterMs } = settingsOf<WorkerOptions>(workerOptions, options);
   const { timeoutMs } = options;
-  const maxBytes = run.maxBodyBytes;
+  const maxBytes = run.setup.maxBodyBytes;
   const job: ThreadJob = {
     module: options.worker.href,
     export: options.export,
