@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { fileHandles } from "../../src/client/handles/file-handles.ts";
 import { KnownServers } from "../../src/cli/state/known-servers.ts";
+import { Records } from "../../src/cli/state/records.ts";
 import { folder, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
@@ -34,8 +35,8 @@ describe("a token and headers", { timeout: 60_000 }, () => {
     const [one, other] = [await authorizingServer(), await authorizingServer()];
     const state = await folder();
     const store = fileHandles(join(state, "handles"));
-    const servers = new KnownServers(join(state, "servers"));
-    for (const { url } of [one, other]) await servers.keep({ name: url, spec: { given: url, cwd: state } });
+    const servers = new KnownServers(new Records(join(state, "state.db")));
+    for (const { url } of [one, other]) servers.keep({ name: url, spec: { given: url, cwd: state } });
     for (const [taskId, { url: server }] of Object.entries({ t1: one, t2: other })) {
       const call = { server, generation: "2026-07-28", tool: "tool", args: {}, startedAt: 1 };
       await store.keep({ ...call, key: taskId, taskId });
@@ -59,7 +60,7 @@ describe("a token and headers", { timeout: 60_000 }, () => {
 
   it("of the environment do not go to an address that only a task's reference names, which may be a folder's", async () => {
     const { one, run, state } = await twoServers();
-    await rm(join(state, "servers"), { recursive: true });
+    await rm(join(state, "state.db"));
     expect(await run(["get", "t1"], { HOLDFAST_TOKEN: "s3cret" })).toMatchObject({ code: 6 });
     expect(one.secrets()).toEqual([undefined]);
     await run(["get", "t1", "--server", one.url], { HOLDFAST_TOKEN: "s3cret" });

@@ -133,7 +133,7 @@ it("asks for the server of a task if its record is lost", async () => {
   const env = { HOLDFAST_STATE: state };
   const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}examples/everything/main.ts --stdio`;
   const id = (await runMain(["call", server, "never_ends", "--detach"], { env })).stdout.trim();
-  await rm(join(state, "servers"), { recursive: true });
+  await rm(join(state, "state.db"));
   const { code, stderr } = await runMain(["get", id], { env });
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("--server") as string });
 });

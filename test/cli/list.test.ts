@@ -1,8 +1,8 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileHandles } from "../../src/client/handles/file-handles.ts";
 import type { RemoteTask } from "../../src/client/task/remote-task.ts";
+import { Records } from "../../src/cli/state/records.ts";
 import { SeenTasks } from "../../src/cli/state/seen-tasks.ts";
 import { folder, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
@@ -34,9 +34,9 @@ async function user(tasks: readonly Kept[]) {
     if (status === undefined) continue;
     const times = { createdAt: "", lastUpdatedAt: "", ttlMs };
     const outcome = { inputRequests: {}, result: { content: [], isError }, error: { code: 1, message: "" } };
-    const seen = new SeenTasks(join(state, "seen"), () => now - (over ?? 0));
+    const seen = new SeenTasks(new Records(join(state, "state.db")), () => now - (over ?? 0));
     const task = { taskId: id, ...times, ...outcome, status };
-    await seen.keep({ ...call, key: `key of ${id}`, taskId }, task);
+    seen.keep({ ...call, key: `key of ${id}`, taskId }, task);
   }
   const run = async (...args: readonly string[]): Promise<Run> =>
     runMain(args, { env: { HOLDFAST_STATE: state }, now: () => now });
@@ -139,7 +139,7 @@ describe("a task of the list", () => {
     expect(await look(80)).toMatch(/^2 +input_required/m);
     expect(await forgotten("2")).toEqual({ ids: ["01a4"] });
     // An id that begins with a digit is found as before, where no list gave that number.
-    await rm(join(state, "numbers.json"));
+    new Records(join(state, "state.db")).remove("numbers", "");
     expect(await forgotten("01a5")).toEqual({ ids: ["01a5"] });
   });
 
@@ -164,7 +164,7 @@ describe("a task of the list", () => {
 it("has at most a thousand tasks that are over", { timeout: 120_000 }, async () => {
   const state = await folder();
   let clock = now - 5_000;
-  const seen = new SeenTasks(join(state, "seen"), () => clock++);
+  const seen = new SeenTasks(new Records(join(state, "state.db")), () => clock++);
   const task: RemoteTask = {
     taskId: "t",
     createdAt: "",
@@ -175,9 +175,9 @@ it("has at most a thousand tasks that are over", { timeout: 120_000 }, async () 
   for (let at = 0; at < 1_010; at++) {
     const key = `k${at}`;
     const call = { key, server: "s", tool: "t", args: {}, startedAt: at, generation: "g", taskId: `t${at}` };
-    await seen.keep(call, task);
+    seen.keep(call, task);
   }
-  const kept = await seen.list();
+  const kept = seen.list();
   expect(kept).toHaveLength(1_000);
   expect(kept.some(({ call }) => call.key === "k9")).toBe(false);
 });

@@ -16,6 +16,7 @@ it.each([
   const env = { ...process.env, HOME: await folder() };
   const loaded = await loadedModules(`process.argv.splice(1, 1, ...${argv}); await import("${cli}");`, env);
   expect(loaded.some((url) => url.endsWith("/src/cli/program.ts"))).toBe(true);
-  const heavy = /@modelcontextprotocol|\/zod\/|\/src\/(?:store|server|runtime\/execution)\//;
+  const heavy =
+    /@modelcontextprotocol|\/zod\/|\/src\/(?:store\/(?!sqlite\/connect\.ts)|server\/|runtime\/execution\/)/;
   expect(loaded.filter((url) => heavy.test(url))).toEqual([]);
 });

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
+import { Records } from "../../src/cli/state/records.ts";
 import type { OpenSession } from "../../src/cli/session/open-sessions.ts";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { serveSessions } from "../sdk-v1/http.ts";
@@ -33,11 +34,11 @@ async function user(more: Readonly<Record<string, string>> = {}) {
   const env = { HOLDFAST_STATE: state, ...more };
   const run = async (...args: string[]): Promise<Run> => runMain(args, { env });
   onTestFinished(async () => {
-    for (const file of await readdir(join(state, "open")).catch(() => []))
-      await run("close", `@${file.replace(".json", "")}`);
+    for (const { name } of new Records(join(state, "state.db")).all("session"))
+      await run("close", String(name));
   });
-  const session = async (name: string): Promise<OpenSession> =>
-    JSON.parse(await readFile(join(state, "open", `${name}.json`), "utf8")) as OpenSession;
+  const session = (name: string) =>
+    new Records(join(state, "state.db")).get("session", name) as unknown as OpenSession | undefined;
   return { run, session, state };
 }
 
@@ -64,7 +65,7 @@ it("keeps a server's process between commands, until it is closed", { timeout: 6
   const both = await Promise.all([run("@page", "call", "count"), run("@page", "call", "count")]);
   expect(both.map(({ stdout }) => stdout).toSorted()).toEqual([`${pid} 3\n`, `${pid} 4\n`]);
   expect(await run("open", "@page", ...command)).toMatchObject({ code: 2 });
-  const { address } = await session("page");
+  const { address } = session("@page") ?? {};
   expect((await stat(address?.socket ?? "")).mode & 0o777).toBe(0o600);
   expect((await stat(join(address?.socket ?? "", ".."))).mode & 0o777).toBe(0o700);
   expect((await run("servers")).stdout).toMatch(/^@page\t/m);
@@ -147,15 +148,15 @@ it(
 );
 
 it("ends after its idle time, and with the server, and says so", { timeout: 60_000 }, async () => {
-  const { run, state } = await user();
+  const { run, session } = await user();
   const command = ["--", process.execPath, "-e", counter];
   await run("open", "@short", "--idle", "0.2", ...command);
-  await vi.waitUntil(() => !existsSync(join(state, "open", "short.json")), { timeout: 30_000 });
+  await vi.waitUntil(() => session("@short") === undefined, { timeout: 30_000 });
   expect(await run("@short", "call", "count")).toMatchObject({ code: 2 });
   await run("open", "@killed", ...command);
   const { stdout } = await run("@killed", "call", "count");
   process.kill(Number(stdout.split(" ")[0]), "SIGKILL");
-  await vi.waitUntil(() => !existsSync(join(state, "open", "killed.json")), { timeout: 30_000 });
+  await vi.waitUntil(() => session("@killed") === undefined, { timeout: 30_000 });
 });
 
 it("starts nothing for a folder's server that is not trusted, or under a name that is no session's", async () => {

@@ -105,7 +105,7 @@ async function stateOf(task: KnownTask, session: Session, now: number): Promise<
     return { status, ...(statusMessage !== undefined && { statusMessage }) };
   } catch (error) {
     const { status } = explain(error, task, now);
-    if (status === "lost" || status === "expired") await sawNone(call, status);
+    if (status === "lost" || status === "expired") sawNone(call, status);
     return { ...(status && { status }) };
   }
 }

@@ -52,7 +52,7 @@ export async function listServers(
         try {
           const entry = entryOf(config, name);
           if (entry === undefined) throw new UsageError("it is gone");
-          const trusted = isUsers || (await state.trusted.read({ path: file, name, entry })) === "trusted";
+          const trusted = isUsers || state.trusted.read({ path: file, name, entry }) === "trusted";
           return { name, server: shownEntry(entry), file, trusted };
         } catch (error) {
           return {

@@ -68,7 +68,7 @@ async function openProcess(
     try {
       const server = { ...found, session: { address } };
       const protocolVersion = await versionOf(context, server, { ...options, ...(protocol && { protocol }) });
-      await sessions.keep({ name, address, protocolVersion, server: kept(found) });
+      sessions.keep({ name, address, protocolVersion, server: kept(found) });
       return protocolVersion;
     } catch (error) {
       await sessions.close(address);
@@ -94,13 +94,13 @@ async function openOverHttp(
 ): Promise<string> {
   const { sessions } = context.state;
   const session = { name, address: null, protocolVersion: "", server: kept(found) };
-  await sessions.keep(session);
+  sessions.keep(session);
   try {
     const protocolVersion = await versionOf(context, found, options);
-    await sessions.keep({ ...session, protocolVersion });
+    sessions.keep({ ...session, protocolVersion });
     return protocolVersion;
   } catch (error) {
-    await sessions.forget(name);
+    sessions.forget(name);
     throw error;
   }
 }
@@ -133,7 +133,7 @@ export async function close(
   if (session.address !== null) await state.sessions.close(session.address);
   else {
     const server = await resolveServer(context, name, options);
-    await state.sessions.forget(name);
+    state.sessions.forget(name);
     // The last command of the session ends it, if the server is still there.
     await versionOf(context, server, options).catch(() => undefined);
   }

@@ -35,8 +35,8 @@ export async function trust(
     entry,
   } = found;
   const trusted = options.revoke !== true;
-  if (trusted) await state.trusted.add({ path, name, entry });
-  else await state.trusted.remove({ path, name });
+  if (trusted) state.trusted.add({ path, name, entry });
+  else state.trusted.remove({ path, name });
   const document: TrustJson = { name, file: path, trusted };
   if (output.json) await output.printJson(document);
   else

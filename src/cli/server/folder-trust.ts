@@ -21,13 +21,13 @@ export function folderTrust(
   const canAsk = asks && !output.json && stdin.isTTY && movesCursor(stderr, env);
   return {
     async has(entry) {
-      if (!trustsAll && (await state.trusted.read(entry)) !== "trusted") return false;
+      if (!trustsAll && state.trusted.read(entry) !== "trusted") return false;
       refuseOurVariables(entry);
       return true;
     },
     async assert(entry) {
       refuseOurVariables(entry);
-      const trust = trustsAll ? "trusted" : await state.trusted.read(entry);
+      const trust = trustsAll ? "trusted" : state.trusted.read(entry);
       if (trust === "trusted") return;
       const { path, name } = entry;
       const which = `The server ${JSON.stringify(name)} in ${path}`;
@@ -36,7 +36,7 @@ export function folderTrust(
       if (!canAsk) throw new UsageError(`${does}\nNothing was started or sent. ${howToTrust(entry)}`);
       output.note(does);
       if (!(await agrees(io))) throw new UsageError(`${which} was not trusted. Nothing was started or sent.`);
-      await state.trusted.add(entry);
+      state.trusted.add(entry);
     },
   };
 }

@@ -1,18 +1,17 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
-import { writeAtomically } from "../../client/handles/write-atomically.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { ServerProcess } from "../../client/transport/server-process.ts";
 import { LineBuffer } from "../../client/transport/line-buffer.ts";
 import { deliverMessages } from "../../client/transport/wire-messages.ts";
-import { isJsonObject } from "../../generation/message.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import type { Records } from "../state/records.ts";
 import type { FoundServer } from "../server/find-server.ts";
 import { keepsSession, type Greeting, type SessionAddress, type SessionSetup } from "./session-messages.ts";
 
@@ -39,28 +38,27 @@ interface StartOptions {
   readonly program: string;
 }
 
-/**
- * The sessions of this user: one file each, with how to reach its process. Only this user can read the file, and connect to the socket.
- */
+/** The sessions of this user, with how to reach their processes. Only this user can read that, and connect to a socket. */
 export class OpenSessions {
-  readonly #folder: string;
+  readonly #records: Records;
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(records: Records) {
+    this.#records = records;
   }
 
   async list(): Promise<readonly OpenSession[]> {
-    const files = (await readdir(this.#folder).catch(() => [])).filter((file) => file.endsWith(".json"));
-    const all = await Promise.all(files.map(async (file) => this.find(`@${file.slice(0, -".json".length)}`)));
+    const names = this.#records.all("session").map(({ name }) => String(name));
+    const all = await Promise.all(names.map(async (name) => this.find(name)));
     return all.filter((session) => session !== undefined);
   }
 
-  /** The session of that name. The file of one whose process is gone is removed. */
+  /** The session of that name. One whose process is gone is forgotten. */
   async find(name: string): Promise<OpenSession | undefined> {
-    const session = isSessionName(name) ? await read(this.#file(name)) : undefined;
+    const record = this.#records.get("session", name);
+    const session = record && read(record);
     if (session === undefined || session.address === null) return session;
     if (await isThere(session.address)) return session;
-    await this.forget(name);
+    this.forget(name);
     return undefined;
   }
 
@@ -83,13 +81,21 @@ export class OpenSessions {
       ...(cwd !== undefined && { cwd }),
       ...(env && { env }),
     };
-    const record = this.#file(name);
-    await startProcess(program, { target: started, socket, record, folder, token, idleMs, terminal });
+    const { file } = this.#records;
+    await startProcess(program, {
+      target: started,
+      socket,
+      state: { file, name },
+      folder,
+      token,
+      idleMs,
+      terminal,
+    });
     return { name, socket, token };
   }
 
-  async keep(session: OpenSession): Promise<void> {
-    await writeAtomically(this.#file(session.name), encodeEntry(session));
+  keep(session: OpenSession): void {
+    this.#records.set("session", session.name, session);
   }
 
   /** Ends the session; resolves once its server has ended, with false if it was gone already. */
@@ -102,17 +108,13 @@ export class OpenSessions {
     } catch {
       return false;
     } finally {
-      await this.forget(address.name);
+      this.forget(address.name);
     }
   }
 
-  /** Removes the file of a session, and leaves its process, if there is one. */
-  async forget(name: string): Promise<void> {
-    await rm(this.#file(name), { force: true });
-  }
-
-  #file(name: string): string {
-    return join(this.#folder, `${name.slice(1)}.json`);
+  /** Forgets a session, and leaves its process, if there is one. */
+  forget(name: string): void {
+    this.#records.remove("session", name);
   }
 }
 
@@ -120,17 +122,11 @@ export function isSessionName(name: string): boolean {
   return /^@[a-z\d][\w-]{0,63}$/i.test(name);
 }
 
-async function read(file: string): Promise<OpenSession | undefined> {
-  try {
-    const { format: _format, ...session } = decodeEntry(await readFile(file, "utf8"));
-    const { name, address, protocolVersion, server } = session;
-    const areTexts = typeof name === "string" && typeof protocolVersion === "string";
-    return areTexts && (address === null || isJsonObject(address)) && isJsonObject(server)
-      ? (session as unknown as OpenSession)
-      : undefined;
-  } catch {
-    return undefined;
-  }
+function read(session: JsonObject): OpenSession | undefined {
+  const { name, address, protocolVersion, server } = session;
+  const areTexts = typeof name === "string" && typeof protocolVersion === "string";
+  const isSession = areTexts && (address === null || isJsonObject(address)) && isJsonObject(server);
+  return isSession ? (session as unknown as OpenSession) : undefined;
 }
 
 async function startProcess(program: string, setup: SessionSetup): Promise<void> {

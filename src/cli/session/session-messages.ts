@@ -8,8 +8,8 @@ export interface SessionSetup {
   readonly target: Pick<ServerProcess, "command" | "args" | "cwd" | "env">;
   /** The path of the socket, or the name of the pipe. */
   readonly socket: string;
-  /** Removed at the end, if it has the token by then. */
-  readonly record: string;
+  /** Where the session is recorded, and its name there. It is forgotten at the end, if it still has the token. */
+  readonly state: { readonly file: string; readonly name: string };
   /** A folder to be removed at the end, if there is one. */
   readonly folder: string | null;
   /** What a command has to know. */

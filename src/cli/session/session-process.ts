@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { chmod, readFile, rm } from "node:fs/promises";
+import { chmod, rm } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
@@ -9,6 +9,7 @@ import { connectionTo } from "../../client/transport/server-connection.ts";
 import { isJsonObject } from "../../generation/message.ts";
 import type { Io } from "../io.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { Records } from "../state/records.ts";
 import type { Ending, SessionSetup } from "./session-messages.ts";
 import { SharedConnection } from "./shared-connection.ts";
 
@@ -106,8 +107,13 @@ async function untilGone(pid: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Another session of that name may have been opened in the meantime. */
-async function removeFiles({ record, token, folder }: SessionSetup): Promise<void> {
-  const stored = await readFile(record, "utf8").catch(() => "");
-  if (stored.includes(token)) await rm(record, { force: true }).catch(() => undefined);
+async function removeFiles({ state, token, folder }: SessionSetup): Promise<void> {
+  try {
+    const records = new Records(state.file);
+    const address = records.get("session", state.name)?.["address"];
+    if (isJsonObject(address) && address["token"] === token) records.remove("session", state.name);
+  } catch {
+    // The next command forgets it.
+  }
   if (folder !== null) await rm(folder, { recursive: true, force: true }).catch(() => undefined);
 }

@@ -13,7 +13,7 @@ import type { SeenTasks } from "./seen-tasks.ts";
 
 interface ServerNotes {
   /** Stores how to reach the server. */
-  readonly noteServer: () => Promise<void>;
+  readonly noteServer: () => void;
   /** Whether `holdfast open` keeps its sessions. */
   readonly isOpen: () => Promise<boolean>;
 }
@@ -45,7 +45,7 @@ export class CommandHandles implements HandleStore {
 
   async keep(call: StoredCall): Promise<boolean> {
     if (call.taskId === null) {
-      await this.#server.noteServer();
+      this.#server.noteServer();
       this.#unanswered.set(call.key, call);
     } else this.#unanswered.delete(call.key);
     return this.#store.keep(call);
@@ -71,7 +71,7 @@ export class CommandHandles implements HandleStore {
   /** Counts open sessions, and finished tasks on the list too: their results can be read again while their session exists. */
   async usesSession(session: ResumableSession): Promise<boolean> {
     if ((await this.#server.isOpen()) || (await this.#store.usesSession(session))) return true;
-    return (await this.#seen.readable()).some(({ call }) => isMadeIn(call, session));
+    return this.#seen.readable().some(({ call }) => isMadeIn(call, session));
   }
 
   async keepSession(session: ResumableSession): Promise<void> {
@@ -95,8 +95,12 @@ export class CommandHandles implements HandleStore {
   }
 
   /** Records for the list that its server does not know the task. Errors are ignored, as of other states. */
-  async sawNone(call: StoredCall, status: "lost" | "expired"): Promise<void> {
-    await this.#seen.keepLost(call, status).catch(() => undefined);
+  sawNone(call: StoredCall, status: "lost" | "expired"): void {
+    try {
+      this.#seen.keepLost(call, status);
+    } catch {
+      // The state folder may be read-only.
+    }
   }
 
   /** Records the task's state for the list. */
@@ -114,7 +118,11 @@ export class CommandHandles implements HandleStore {
   async noteStates(): Promise<void> {
     for (const { reference, task } of this.#states.values()) {
       const call = await this.#store.find(reference).catch(() => undefined);
-      if (call !== undefined) await this.#seen.keep(call, task).catch(() => undefined);
+      try {
+        if (call !== undefined) this.#seen.keep(call, task);
+      } catch {
+        break; // the state folder may be read-only
+      }
     }
     this.#states.clear();
   }

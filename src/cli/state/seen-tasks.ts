@@ -1,16 +1,13 @@
-import { createHash } from "node:crypto";
-import { readdir, readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { decodeCall, decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
+import { isStoredCall } from "../../client/handles/entry-format.ts";
 import type { CallName, StoredCall } from "../../client/handles/handle-store.ts";
-import { writeAtomically } from "../../client/handles/write-atomically.ts";
 import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
-import { isJsonObject } from "../../generation/message.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import type { Records } from "./records.ts";
 
 /** How long a task stays on the list after its end. */
 export const listedMs = 7 * 24 * 3_600_000;
 
-/** The maximum number of tasks. The longest unseen are dropped first. */
+/** The maximum number of tasks. The longest unseen are dropped first, at the next list. */
 const maxTasks = 1_000;
 
 /** A task's state when a command last saw it. Contains no arguments, messages or results. */
@@ -33,88 +30,76 @@ export interface SeenTask {
   readonly seen: Seen;
 }
 
-/** What commands have seen of tasks, including finished ones: one file each. */
+/** What commands have seen of tasks, including finished ones. */
 export class SeenTasks {
-  readonly #folder: string;
+  readonly #records: Records;
   readonly #now: () => number;
 
-  constructor(folder: string, now: () => number) {
-    this.#folder = folder;
+  constructor(records: Records, now: () => number) {
+    this.#records = records;
     this.#now = now;
   }
 
-  async keep(call: StoredCall, task: RemoteTask): Promise<void> {
+  keep(call: StoredCall, task: RemoteTask): void {
     const keptUntil = task.ttlMs === null ? null : call.startedAt + task.ttlMs;
     const isError = task.status === "completed" && task.result.isError === true;
-    await this.#write(call, { status: task.status, hasEnded: hasEnded(task), isError, keptUntil });
+    this.#write(call, { status: task.status, hasEnded: hasEnded(task), isError, keptUntil });
   }
 
   /** For a task that its server does not know. */
-  async keepLost(call: StoredCall, status: "lost" | "expired"): Promise<void> {
-    await this.#write(call, { status, hasEnded: false, isError: false, keptUntil: null });
+  keepLost(call: StoredCall, status: "lost" | "expired"): void {
+    this.#write(call, { status, hasEnded: false, isError: false, keptUntil: null });
   }
 
-  async #write({ round: _round, ...call }: StoredCall, state: Omit<Seen, "at">): Promise<void> {
+  #write({ round: _round, ...call }: StoredCall, state: Omit<Seen, "at">): void {
     const seen: Seen = { ...state, at: this.#now() };
-    await writeAtomically(this.#file(call), encodeEntry({ ...call, args: {}, seen }));
-    if ((await this.#files()).length > maxTasks) await this.#dropLongestSeen();
+    this.#records.set("seen", keyOf(call), { ...call, args: {}, seen });
   }
 
   /** Tasks that are still on the list, or at their servers. Removes the rest. */
-  async list(): Promise<readonly SeenTask[]> {
+  list(): readonly SeenTask[] {
     const now = this.#now();
-    const all = await this.#readAll();
+    const all = this.#all();
     const isKept = ({ seen }: SeenTask): boolean =>
       seen.at + listedMs > now || seen.keptUntil === null || seen.keptUntil > now;
-    for (const { call } of all.filter((task) => !isKept(task))) await this.drop(call);
-    return all.filter(isKept);
+    const kept = all.filter(isKept).toSorted((one, other) => one.seen.at - other.seen.at);
+    const listed = kept.slice(-maxTasks);
+    const isListed = new Set(listed);
+    this.drop(...all.filter((task) => !isListed.has(task)).map(({ call }) => call));
+    return listed;
   }
 
   /** Tasks on the list whose results their servers may still have. */
-  async readable(): Promise<readonly SeenTask[]> {
+  readable(): readonly SeenTask[] {
     const now = this.#now();
-    return (await this.#readAll()).filter(
+    return this.#all().filter(
       ({ seen: { at, keptUntil } }) => at + listedMs > now && (keptUntil === null || keptUntil > now),
     );
   }
 
-  async drop(call: CallName): Promise<void> {
-    await rm(this.#file(call), { force: true }).catch(() => undefined);
+  drop(...calls: readonly CallName[]): void {
+    try {
+      this.#records.remove("seen", ...calls.map(keyOf));
+    } catch {
+      // The state folder may be read-only.
+    }
   }
 
-  async #dropLongestSeen(): Promise<void> {
-    const oldestFirst = (await this.#readAll()).toSorted((one, other) => one.seen.at - other.seen.at);
-    for (const { call } of oldestFirst.slice(0, -maxTasks)) await this.drop(call);
-  }
-
-  async #readAll(): Promise<readonly SeenTask[]> {
-    const found = await Promise.all(
-      (await this.#files()).map(async (file) => read(join(this.#folder, file))),
-    );
-    return found.filter((task) => task !== undefined);
-  }
-
-  async #files(): Promise<readonly string[]> {
-    return (await readdir(this.#folder).catch(() => [])).filter((file) => file.endsWith(".json"));
-  }
-
-  #file({ server, generation, key }: CallName): string {
-    const hash = createHash("sha256")
-      .update(JSON.stringify([server, generation, key]))
-      .digest("hex");
-    return join(this.#folder, `${hash.slice(0, 40)}.json`);
+  #all(): readonly SeenTask[] {
+    return this.#records
+      .all("seen")
+      .map(read)
+      .filter((task) => task !== undefined);
   }
 }
 
-/** Undefined for a file that is missing or cannot be read: the server knows the state better. */
-async function read(file: string): Promise<SeenTask | undefined> {
-  try {
-    const text = await readFile(file, "utf8");
-    const { seen } = decodeEntry(text);
-    return isSeen(seen) ? { call: decodeCall(text), seen } : undefined;
-  } catch {
-    return undefined;
-  }
+function keyOf({ server, generation, key }: CallName): string {
+  return JSON.stringify([server, generation, key]);
+}
+
+/** Undefined for what is no task: the server knows the state better. */
+function read({ seen, ...call }: JsonObject): SeenTask | undefined {
+  return isSeen(seen) && isStoredCall(call) ? { call, seen } : undefined;
 }
 
 const statuses: ReadonlySet<unknown> = new Set<Seen["status"]>([

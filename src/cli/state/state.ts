@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import type { Tool } from "@modelcontextprotocol/client";
-import { readFile } from "node:fs/promises";
 import { fileLoginsWith } from "../../client/auth/file-logins.ts";
 import type { LoginStore } from "../../client/auth/login.ts";
 import { fileHandles } from "../../client/handles/file-handles.ts";
@@ -13,10 +12,9 @@ import { stateFolder } from "../user-folders.ts";
 import { CommandHandles } from "./command-handles.ts";
 import { KnownServers, type KnownTool } from "./known-servers.ts";
 import { LoginSealing } from "./login-sealing.ts";
+import { Records } from "./records.ts";
 import { SeenTasks, type Seen } from "./seen-tasks.ts";
 import { TrustedEntries } from "./trusted-entries.ts";
-import { decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
-import { writeAtomically } from "../../client/handles/write-atomically.ts";
 import { isJsonObject } from "../../generation/message.ts";
 
 /** A task that was started here, or a call without an answer. */
@@ -45,17 +43,18 @@ export class State {
   readonly #store: HandleStore;
   readonly #servers: KnownServers;
   readonly #seen: SeenTasks;
-  readonly #numbers: ListNumbers;
+  readonly #records: Records;
   readonly #cwd: string;
 
   constructor(io: Io) {
     const folder = stateFolder(io);
     this.#store = fileHandles(join(folder, "handles"));
-    this.#servers = new KnownServers(join(folder, "servers"));
-    this.#seen = new SeenTasks(join(folder, "seen"), io.now);
-    this.trusted = new TrustedEntries(join(folder, "trusted"));
-    this.sessions = new OpenSessions(join(folder, "open"));
-    this.#numbers = new ListNumbers(join(folder, "numbers.json"));
+    const records = new Records(join(folder, "state.db"));
+    this.#records = records;
+    this.#servers = new KnownServers(records);
+    this.#seen = new SeenTasks(records, io.now);
+    this.trusted = new TrustedEntries(records);
+    this.sessions = new OpenSessions(records);
     this.sealing = new LoginSealing(folder, io.env["HOLDFAST_KEYRING"]);
     this.logins = fileLoginsWith(join(folder, "logins"), { sealing: this.sealing });
     this.#cwd = io.cwd;
@@ -64,27 +63,27 @@ export class State {
   /** The handle store for a connection to that server. */
   handlesFor(server: FoundServer): CommandHandles {
     return new CommandHandles(this.#store, this.#seen, {
-      noteServer: async () => this.#servers.keep(server),
+      noteServer: () => this.#servers.keep(server),
       isOpen: async () => (await this.sessions.ofServer(server.name)) !== undefined,
     });
   }
 
   /** Earlier values of SERVER, without those that have more in them than may be shown. */
   async serversGiven(): Promise<readonly string[]> {
-    const all = (await this.#servers.list()).map(({ spec }) => spec.given);
+    const all = this.#servers.list().map(({ spec }) => spec.given);
     return all.filter((given) => shownGiven(given) === given);
   }
 
   /** The names of the tools that this server listed; of all servers, if it is not known. */
   async toolsOf(given: string | undefined): Promise<readonly string[]> {
-    const all = await this.#servers.list();
+    const all = this.#servers.list();
     const named = all.filter(({ spec }) => spec.given === given);
     return (named.length > 0 ? named : all).flatMap(({ tools }) => tools.map(({ name }) => name));
   }
 
   /** The tools of all servers, as they were last listed. */
   async knownTools(): Promise<readonly (KnownTool & { readonly server: string })[]> {
-    const all = await this.#servers.list();
+    const all = this.#servers.list();
     return all.flatMap(({ spec, tools }) =>
       tools.map((tool) => ({ ...tool, server: shownGiven(spec.given) })),
     );
@@ -96,31 +95,35 @@ export class State {
       name,
       about: description.trim().split("\n")[0] ?? "",
     }));
-    // The state folder may be read-only.
-    await this.#servers.keep(server, known).catch(() => undefined);
+    try {
+      this.#servers.keep(server, known);
+    } catch {
+      // The state folder may be read-only.
+    }
   }
 
   /** The tasks, oldest first, including finished ones, and the files that cannot be read. */
   async list(): Promise<{ readonly tasks: readonly KnownTask[]; readonly damaged: readonly string[] }> {
     const { calls, damaged } = await this.#store.list();
-    const seen = new Map((await this.#seen.list()).map((task) => [nameOf(task.call), task]));
+    const seen = new Map(this.#seen.list().map((task) => [nameOf(task.call), task]));
     const open = calls.map((call) => ({ call, seen: seen.get(nameOf(call))?.seen, isOver: false }));
     for (const call of calls) seen.delete(nameOf(call));
     const over = [...seen.values()]
       .filter((task) => task.seen.hasEnded)
       .map((task) => ({ ...task, isOver: true }));
     // Nothing waits for unfinished ones any more: their servers have lost them.
-    for (const task of seen.values()) if (!task.seen.hasEnded) await this.#seen.drop(task.call);
+    this.#seen.drop(...[...seen.values()].filter((task) => !task.seen.hasEnded).map(({ call }) => call));
+    const servers = new Map(this.#servers.list().map(({ name, spec }) => [name, spec]));
     const all = [...open, ...over].toSorted((one, other) => one.call.startedAt - other.call.startedAt);
-    const tasks = all.map(async ({ call, ...task }): Promise<KnownTask> => {
-      const server = await this.#servers.find(call.server);
+    const tasks = all.map(({ call, ...task }): KnownTask => {
+      const server = servers.get(call.server);
       const named = isAddress(call.server)
         ? { given: call.server, cwd: this.#cwd, isFromReference: true as const }
         : undefined;
       const shown = server === undefined ? shownName(call.server) : shownGiven(server.given);
       return { id: call.taskId ?? call.key, call, server: server ?? named, shown, ...task };
     });
-    return { tasks: await Promise.all(tasks), damaged: damaged.map(({ name }) => name) };
+    return { tasks, damaged: damaged.map(({ name }) => name) };
   }
 
   /** Numbers the tasks of a list; the numbers are valid until the next list. An id is never another task's number. */
@@ -128,9 +131,17 @@ export class State {
     const ids = new Set(tasks.map(({ id }) => id));
     const numbers: number[] = [];
     for (let next = 1; numbers.length < tasks.length; next++) if (!ids.has(String(next))) numbers.push(next);
-    const named = tasks.map(({ call }, at) => [numbers[at] ?? 0, call] as const);
-    // The state folder may be read-only.
-    await this.#numbers.keep(new Map(named)).catch(() => undefined);
+    const named = tasks.map(({ call: { server, generation, key } }, at) => ({
+      number: numbers[at] ?? 0,
+      server,
+      generation,
+      key,
+    }));
+    try {
+      this.#records.set("numbers", "", { tasks: named });
+    } catch {
+      // The state folder may be read-only.
+    }
     return numbers;
   }
 
@@ -146,7 +157,7 @@ export class State {
       throw new UsageError("The id is empty. Give a task's id or the start of it; holdfast ls lists them.");
     const { tasks } = await this.list();
     const isNumber = named !== "last" && !tasks.some(({ id }) => id === named);
-    const numbered = isNumber ? await this.#numbered(named) : undefined;
+    const numbered = isNumber ? this.#numbered(named) : undefined;
     for (const isMeant of meant) {
       const found = matching(named, numbered, tasks.filter(isMeant));
       if (found.length === 1) return found[0];
@@ -171,11 +182,15 @@ export class State {
   async forget({ call }: KnownTask): Promise<void> {
     const { taskId } = call;
     await (taskId === null ? this.#store.drop(call) : this.#store.dropTask({ ...call, taskId }));
-    await this.#seen.drop(call);
+    this.#seen.drop(call);
   }
 
-  async #numbered(named: string): Promise<CallName | undefined> {
-    return /^[1-9]\d{0,5}$/.test(named) ? this.#numbers.find(Number(named)) : undefined;
+  #numbered(named: string): CallName | undefined {
+    if (!/^[1-9]\d{0,5}$/.test(named)) return undefined;
+    const tasks = this.#records.get("numbers", "")?.["tasks"];
+    return Array.isArray(tasks)
+      ? tasks.filter(isNumbered).find(({ number }) => number === Number(named))
+      : undefined;
   }
 }
 
@@ -205,37 +220,6 @@ function isAddress(name: string): boolean {
 
 function nameOf({ server, generation, key }: CallName): string {
   return JSON.stringify([server, generation, key]);
-}
-
-/** The numbers of tasks in the last list, valid until the next one. */
-export class ListNumbers {
-  readonly #file: string;
-
-  constructor(file: string) {
-    this.#file = file;
-  }
-
-  async keep(calls: ReadonlyMap<number, CallName>): Promise<void> {
-    const tasks = [...calls].map(([number, { server, generation, key }]) => ({
-      number,
-      server,
-      generation,
-      key,
-    }));
-    await writeAtomically(this.#file, encodeEntry({ tasks }));
-  }
-
-  /** The task with that number; undefined if the last list did not have it. */
-  async find(number: number): Promise<CallName | undefined> {
-    try {
-      const { tasks } = decodeEntry(await readFile(this.#file, "utf8"));
-      return Array.isArray(tasks)
-        ? tasks.filter(isNumbered).find((task) => task.number === number)
-        : undefined;
-    } catch {
-      return undefined;
-    }
-  }
 }
 
 function isNumbered(value: unknown): value is CallName & { readonly number: number } {

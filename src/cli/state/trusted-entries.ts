@@ -1,45 +1,35 @@
-import { createHash } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { decodeEntry, encodeEntry } from "../../client/handles/entry-format.ts";
-import { writeAtomically } from "../../client/handles/write-atomically.ts";
 import { entryHash, type FolderEntry } from "../server/folder-entry.ts";
+import type { Records } from "./records.ts";
 
 /** `changed`: the user trusted another entry of that name in that file. */
 export type TrustInEntry = "trusted" | "changed" | "unknown";
 
 type EntryName = Pick<FolderEntry, "path" | "name">;
 
-/** The entries of folders' files that this user has agreed to, each with the hash of what they agreed to: one file each. */
+/** The entries of folders' files that this user has agreed to, each with the hash of what they agreed to. */
 export class TrustedEntries {
-  readonly #folder: string;
+  readonly #records: Records;
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(records: Records) {
+    this.#records = records;
   }
 
-  async read(entry: FolderEntry): Promise<TrustInEntry> {
-    try {
-      const { hash } = decodeEntry(await readFile(this.#file(entry), "utf8"));
-      return hash === entryHash(entry.entry) ? "trusted" : "changed";
-    } catch {
-      return "unknown";
-    }
+  read(entry: FolderEntry): TrustInEntry {
+    const trusted = this.#records.get("trusted", keyOf(entry));
+    if (trusted === undefined) return "unknown";
+    return trusted["hash"] === entryHash(entry.entry) ? "trusted" : "changed";
   }
 
-  async add(entry: FolderEntry): Promise<void> {
+  add(entry: FolderEntry): void {
     const { path, name } = entry;
-    await writeAtomically(this.#file(entry), encodeEntry({ path, name, hash: entryHash(entry.entry) }));
+    this.#records.set("trusted", keyOf(entry), { path, name, hash: entryHash(entry.entry) });
   }
 
-  async remove(entry: EntryName): Promise<void> {
-    await rm(this.#file(entry), { force: true });
+  remove(entry: EntryName): void {
+    this.#records.remove("trusted", keyOf(entry));
   }
+}
 
-  #file({ path, name }: EntryName): string {
-    const hash = createHash("sha256")
-      .update(JSON.stringify([path, name]))
-      .digest("hex");
-    return join(this.#folder, `${hash.slice(0, 40)}.json`);
-  }
+function keyOf({ path, name }: EntryName): string {
+  return JSON.stringify([path, name]);
 }

@@ -42,7 +42,8 @@ function isResumableSession(value: JsonObject): value is JsonObject & ResumableS
   return hasNames && isJsonObject(capabilities) && isJsonObject(result);
 }
 
-function isStoredCall(value: JsonObject): value is JsonObject & StoredCall {
+/** Whether it is a call as it is stored, without its format. */
+export function isStoredCall(value: JsonObject): value is JsonObject & StoredCall {
   const { key, server, generation, tool, args, ttlMs, startedAt, round, taskId, expiresAt } = value;
   const { sessionId, sessionOrigin } = value;
   return (
