@@ -19,6 +19,7 @@ const http = await serveHttp(
   }),
   { port: Number(process.env["PORT"] ?? 3000), anonymous: "shared" },
 );
+served.tell(http.notify); // when their lists change
 console.log(http.url);
 
 async function stop(): Promise<void> {

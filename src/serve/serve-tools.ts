@@ -6,7 +6,7 @@ import type { Tasks } from "../server/tasks.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { refusalOf } from "./approval.ts";
 import { errorResult } from "./tool-settings.ts";
-import type { OpenSource, SourceTool, ToolSource } from "./source.ts";
+import type { OpenSource, SourceChanges, SourceTool, ToolSource } from "./source.ts";
 
 /** Options of `serveTools`. */
 export interface ServeToolsOptions {
@@ -20,6 +20,8 @@ export interface ServedTools {
   readonly tools: readonly SourceTool[];
   /** Adds what the sources have besides tools to a server of yours, in the factory that you pass to `tasks.server`. */
   attach(server: McpServer, context: McpRequestContext): Promise<void>;
+  /** From now on `changes` hears when lists of resources or prompts change, or a resource: `served.tell(http.notify)`. */
+  tell(changes: SourceChanges): void;
   /**
    * Serves these sources instead. Sources that are the same objects stay open. If one does not open, or two have a tool of the same name, everything
    * stays as it was, and it rejects. Tasks of a tool that is gone wait for its return.
@@ -69,6 +71,7 @@ class Served implements ServedTools {
     string,
     { readonly tool: SourceTool; readonly durable: Pick<DurableTool, "remove"> }
   >();
+  #changes: SourceChanges | undefined;
   /** One at a time. */
   #replacing: Promise<void> = Promise.resolve();
 
@@ -84,6 +87,10 @@ class Served implements ServedTools {
 
   async attach(server: McpServer, context: McpRequestContext): Promise<void> {
     for (const { open } of this.#opened) await open?.attach?.(server, context);
+  }
+
+  tell(changes: SourceChanges): void {
+    this.#changes = changes;
   }
 
   replace(sources: readonly ToolSource[]): Promise<void> {
@@ -120,6 +127,11 @@ class Served implements ServedTools {
     const onError = this.#onError;
     opened.open = await opened.source.open({
       onError,
+      changed: {
+        promptsChanged: () => this.#changes?.promptsChanged(),
+        resourcesChanged: () => this.#changes?.resourcesChanged(),
+        resourceUpdated: (uri) => this.#changes?.resourceUpdated(uri),
+      },
       setTools: (tools) => {
         opened.tools = tools;
         if (this.#opened.includes(opened)) this.#register(this.#opened, onError);

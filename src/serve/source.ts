@@ -2,6 +2,7 @@ import type {
   CallToolResult,
   McpRequestContext,
   McpServer,
+  ServerNotifier,
   StandardSchemaV1,
 } from "@modelcontextprotocol/server";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
@@ -40,7 +41,12 @@ export interface SourceHost {
   readonly setTools: (tools: readonly SourceTool[]) => void;
   /** Receives faults that no caller sees. */
   readonly onError: (error: unknown) => void;
+  /** Hears what else of the source has changed. Left out: nobody listens. */
+  readonly changed?: SourceChanges;
 }
+
+/** Tells clients that listen, of protocol 2026-07-28: those with sessions are told on the servers that were made for them. */
+export type SourceChanges = Pick<ServerNotifier, "promptsChanged" | "resourcesChanged" | "resourceUpdated">;
 
 /** A source that is open. */
 export interface OpenSource {

@@ -11,7 +11,7 @@ import type { HttpOptions } from "../../server/http/http-options.ts";
 import { serveHttp } from "../../server/http/serve-http.ts";
 import { serveStdio } from "../../server/stdio/serve-stdio.ts";
 import { createTasks, type Tasks } from "../../server/tasks.ts";
-import { serveTools } from "../serve-tools.ts";
+import { serveTools, type ServedTools } from "../serve-tools.ts";
 import { mcpUpstream } from "../mcp/mcp-upstream.ts";
 import type { ToolSource } from "../source.ts";
 import { readToolsFile, type FileProblem, type ReadFile, type Variables } from "./read-tools-file.ts";
@@ -121,7 +121,7 @@ export async function serveFile(
       note("Other settings than tools have changed, too. They take effect when the server starts again.");
     loaded = next;
   };
-  const running = isStdio ? await overStdio(server) : await overHttp(server, tasks, config, file);
+  const running = isStdio ? await overStdio(server) : await overHttp(server, tasks, config, file, served);
   const follower = place.isFile ? follow(place.path, reload, note) : undefined;
   return {
     url: running.url,
@@ -150,6 +150,7 @@ async function overHttp(
   tasks: Tasks,
   { http, metrics }: EnvConfig,
   { auth, publicUrl }: ToolsFile,
+  served: ServedTools,
 ): Promise<Running> {
   void metrics; // a program of one's own has a source of metrics
   const running = await serveHttp(server, {
@@ -157,6 +158,7 @@ async function overHttp(
     ...authenticationOf(auth),
     ...(publicUrl !== undefined && { events: createEventHandler(tasks) }),
   });
+  served.tell(running.notify);
   return { url: running.url, closed: new Promise(() => undefined), close: () => running.close() };
 }
 

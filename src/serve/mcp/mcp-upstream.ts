@@ -72,7 +72,7 @@ class OpenUpstream implements OpenSource {
       onError: host.onError,
       onConnected: (client, signal) => this.#connected(client, signal),
     });
-    this.#passes = new PassThrough(this.#connection, options.prefix ?? "");
+    this.#passes = new PassThrough(this.#connection, options.prefix ?? "", host.changed);
     this.#endRefreshes = serverClock.every(millisecondsOf(options.refreshMs ?? 300_000), () =>
       this.#refresh(),
     );

@@ -9,6 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
+import type { SourceChanges } from "../source.ts";
 import type { UpstreamConnection } from "./upstream-connection.ts";
 
 const levels: readonly LoggingLevel[] = [
@@ -27,7 +28,8 @@ interface Front {
   readonly parts: PassThrough[];
   /** From which level on its client wants log messages; undefined before it has said so. */
   level?: LoggingLevel;
-  readonly subscribed: Set<string>;
+  /** The resources that its client follows, each with what ends that at the server behind it. */
+  readonly subscribed: Map<string, () => unknown>;
 }
 
 const fronts = new WeakMap<McpServer, Front>();
@@ -36,17 +38,19 @@ const fronts = new WeakMap<McpServer, Front>();
 export class PassThrough {
   readonly #connection: UpstreamConnection;
   readonly #prefix: string;
+  readonly #changed: SourceChanges | undefined;
   /** Servers of connections that last, which can be told of changes. */
   readonly #told = new Set<McpServer>();
 
-  constructor(connection: UpstreamConnection, prefix: string) {
+  constructor(connection: UpstreamConnection, prefix: string, changed: SourceChanges | undefined) {
     this.#connection = connection;
     this.#prefix = prefix;
+    this.#changed = changed;
   }
 
   /** Adds it to a server that was made for one client. */
   attach(server: McpServer, { era }: McpRequestContext): void {
-    const front = fronts.get(server) ?? { parts: [], subscribed: new Set() };
+    const front: Front = fronts.get(server) ?? { parts: [], subscribed: new Map() };
     fronts.set(server, front);
     front.parts.push(this);
     handle(server, front, this.#has);
@@ -56,6 +60,8 @@ export class PassThrough {
     server.server.onclose = () => {
       onclose?.();
       this.#told.delete(server);
+      for (const end of front.subscribed.values()) end();
+      front.subscribed.clear();
     };
   }
 
@@ -68,19 +74,22 @@ export class PassThrough {
         void Promise.resolve(send(server, front)).catch(() => undefined); // its client has gone
       }
     };
-    sdk.setNotificationHandler(
-      "notifications/resources/list_changed",
-      tell(({ server }) => server.sendResourceListChanged()),
-    );
-    sdk.setNotificationHandler(
-      "notifications/prompts/list_changed",
-      tell(({ server }) => server.sendPromptListChanged()),
-    );
-    sdk.setNotificationHandler("notifications/resources/updated", ({ params }) =>
+    const resourcesChanged = tell(({ server }) => server.sendResourceListChanged());
+    const promptsChanged = tell(({ server }) => server.sendPromptListChanged());
+    sdk.setNotificationHandler("notifications/resources/list_changed", () => {
+      resourcesChanged();
+      this.#changed?.resourcesChanged();
+    });
+    sdk.setNotificationHandler("notifications/prompts/list_changed", () => {
+      promptsChanged();
+      this.#changed?.promptsChanged();
+    });
+    sdk.setNotificationHandler("notifications/resources/updated", ({ params: { uri } }) => {
       tell(({ server }, { subscribed }) =>
-        subscribed.has(params.uri) ? server.sendResourceUpdated({ uri: params.uri }) : undefined,
-      )(),
-    );
+        subscribed.has(uri) ? server.sendResourceUpdated({ uri }) : undefined,
+      )();
+      this.#changed?.resourceUpdated(uri);
+    });
     sdk.setNotificationHandler("notifications/message", ({ params }) =>
       tell(({ server }, { level }) =>
         level !== undefined && levels.indexOf(params.level) >= levels.indexOf(level)
@@ -147,12 +156,13 @@ function handle(mcp: McpServer, front: Front, has: ServerCapabilities): void {
       ofResource(parts, params.uri, async (client) => client.readResource(params.uri)),
     );
     server.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
-      await ofResource(parts, uri, async ({ sdk }) => sdk.subscribeResource({ uri }));
-      front.subscribed.add(uri);
+      if (front.subscribed.has(uri)) return {};
+      front.subscribed.set(uri, await ofResource(parts, uri, async ({ sdk }) => subscribe(sdk, uri)));
       return {};
     });
-    server.setRequestHandler("resources/unsubscribe", ({ params }) => {
-      front.subscribed.delete(params.uri); // others may have it too
+    server.setRequestHandler("resources/unsubscribe", ({ params: { uri } }) => {
+      front.subscribed.get(uri)?.();
+      front.subscribed.delete(uri);
       return {};
     });
   }
@@ -189,6 +199,19 @@ function handle(mcp: McpServer, front: Front, has: ServerCapabilities): void {
       return {};
     });
   }
+}
+
+/** Follows a resource, and returns what ends that. Before 2026-07-28 that is left to the end of the session: others may follow it, too. */
+async function subscribe(sdk: TaskClient["sdk"], uri: string): Promise<() => unknown> {
+  if (sdk.getProtocolEra() === "modern") {
+    const subscription = await sdk.listen({ resourceSubscriptions: [uri] });
+    const end = (): void => void subscription.close().catch(() => undefined);
+    if (subscription.honoredFilter.resourceSubscriptions?.includes(uri) === true) return end;
+    end();
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `The server does not say when ${uri} changes`);
+  }
+  await sdk.subscribeResource({ uri });
+  return () => undefined;
 }
 
 /** The items of all servers that answer. */

@@ -51,6 +51,7 @@ export async function gateway(
     }),
     { port: 0, ...http },
   );
+  served.tell(server.notify);
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     closed ??= server.close().then(() => served.close());

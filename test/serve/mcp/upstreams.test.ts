@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { McpServer, type RegisteredTool } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import type { InputRequest, InputResult } from "holdfast/client";
-import { serveHttp, type HttpOptions } from "holdfast/http";
+import { serveHttp, type HttpOptions, type HttpServer } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { mcpUpstream } from "../../../src/serve/mcp/mcp-upstream.ts";
@@ -17,7 +17,7 @@ const nameForm = { type: "object" as const, properties: { name: { type: "string"
 async function upstream(
   add: (server: McpServer) => void,
   http: Partial<HttpOptions> = { anonymous: "shared" },
-): Promise<{ url: string; notify: { toolsChanged(): void } }> {
+): Promise<Pick<HttpServer, "url" | "notify">> {
   const tasks = createTasks({ store: memoryStore() });
   const server = await serveHttp(
     tasks.server(() => {
@@ -190,3 +190,28 @@ it(
     await until(async () => (await client.listTools()).tools.some(({ name }) => name === "here"));
   },
 );
+
+it("says what changes to clients of every revision", { timeout: deadline }, async () => {
+  const { url, notify } = await upstream((server) => {
+    server.server.registerCapabilities({ resources: { subscribe: true } });
+    server.registerPrompt("hello", {}, () => ({ messages: [] }));
+    server.registerResource("a", "test://a", {}, ({ href: uri }) => ({ contents: [{ uri, text: "a" }] }));
+  });
+  const served = await gateway([mcpUpstream("up", { url })]);
+  const modern = await clientOf(served, { protocolVersion: "2026-07-28" });
+  const heard: string[] = [];
+  modern.sdk.setNotificationHandler("notifications/prompts/list_changed", () => void heard.push("prompts"));
+  await modern.sdk.listen({ promptsListChanged: true });
+  const earlier = await clientOf(served, { protocolVersion: "2025-11-25" });
+  earlier.sdk.setNotificationHandler(
+    "notifications/resources/updated",
+    ({ params }) => void heard.push(params.uri),
+  );
+  await earlier.sdk.subscribeResource({ uri: "test://a" });
+  await until(() => {
+    notify.promptsChanged();
+    notify.resourceUpdated("test://a");
+    return heard.includes("prompts") && heard.includes("test://a");
+  });
+  await earlier.sdk.unsubscribeResource({ uri: "test://a" });
+});
