@@ -2,9 +2,10 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Conversation, InboxMessage } from "./conversation.ts";
 import { endedNotice, partsOf, textOf } from "./for-models.ts";
 
-/** What Mastra gives a tool with its input. */
+/** What Mastra gives a tool with its input: in a form of its own, or in that of the AI SDK. */
 interface ToolContext {
   readonly agent?: { readonly toolCallId?: string } | undefined;
+  readonly toolCallId?: string | undefined;
   readonly abortSignal?: AbortSignal | undefined;
 }
 
@@ -44,8 +45,8 @@ export function mastraTools(conversation: Conversation): Record<string, MastraTo
       description,
       inputSchema: { ...inputSchema },
       requireApproval: conversation.policyOf(tool).approve === true,
-      execute: async (input, { agent, abortSignal } = {}) => {
-        const options = { id: agent?.toolCallId, isApproved: true, signal: abortSignal }; // Mastra has asked
+      execute: async (input, { agent, toolCallId = agent?.toolCallId, abortSignal } = {}) => {
+        const options = { id: toolCallId, isApproved: true, signal: abortSignal }; // Mastra has asked
         return (await conversation.call(name, input, options)).result;
       },
       toModelOutput: outputOf,
