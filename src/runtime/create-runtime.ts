@@ -20,7 +20,12 @@ import { Limits } from "./limits/limits.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import { runtimeSettings, type RuntimeSettings, type RuntimeOptions } from "./options.ts";
 import { makeParts, type Parts } from "./parts.ts";
-import { assertScopesFor, judgeUpdate } from "./questions/open-questions.ts";
+import {
+  assertNotForOperators,
+  assertScopesFor,
+  isForOperators,
+  judgeUpdate,
+} from "./questions/open-questions.ts";
 import { observedStore } from "./observed-store.ts";
 import { listVisible } from "./list-visible.ts";
 import { ownContext } from "./own-context.ts";
@@ -249,7 +254,10 @@ class LocalRuntime implements Runtime {
     const { store, clock } = this.#services;
     const accepted = await judgeUpdate(store, task, answers, {
       maxBytes: this.options.maxBodyBytes,
-      assertMayAnswer: (questions) => assertScopesFor(questions, requestor.scopes),
+      assertMayAnswer(questions) {
+        assertNotForOperators(questions);
+        assertScopesFor(questions, requestor.scopes);
+      },
       onUnreadable: (asking) => this.#parts.attempts.lookAtEnds(asking),
     });
     for (const [asking, own] of accepted) {
@@ -343,6 +351,9 @@ class LocalRuntime implements Runtime {
 
   #shown(snapshot: TaskSnapshot): TaskSnapshot {
     const task = shownTask(snapshot.task, this.clock.now());
+    const inputs = snapshot.inputs.filter((each) => !isForOperators(each));
+    const hidden = snapshot.inputs.length - inputs.length;
+    if (hidden > 0) return { ...snapshot, task: { ...task, openInputs: task.openInputs - hidden }, inputs };
     return task === snapshot.task ? snapshot : { ...snapshot, task };
   }
 

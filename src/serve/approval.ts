@@ -1,11 +1,15 @@
 import type { JsonForm } from "../runtime/questions/form.ts";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
 import type { TimeSpan } from "../task/time.ts";
+import { operatorsOnly } from "../runtime/questions/open-questions.ts";
 import { filled, type Scope } from "./template.ts";
 
 /** Who has to agree before a call of a tool begins. The task waits meanwhile, without a process. */
 export interface Approval {
-  /** `user`: the client's user. `operator`: somebody who operates the server. */
+  /**
+   * `user`: the client's user, or an operator in their place. `operator`: somebody who operates the server, in the dashboard or with `holdfast admin
+   * STORE answer`; clients do not see the question. Who decided is in the log of what operators did.
+   */
   readonly by: "user" | "operator";
   /** The question, with placeholders for the arguments. Default: whether to call the tool with its arguments. */
   readonly message?: string | undefined;
@@ -29,7 +33,14 @@ export async function refusalOf(
   const { message = `Call ${tool} with ${JSON.stringify(args)}?`, timeoutMs } = approval;
   const text = filled(message, args) ?? message;
   const options = timeoutMs === undefined ? {} : { timeoutMs };
-  const answer = await task.elicit("approval", { message: text, requestedSchema: yesOrNo }, options);
+  const isOperators = approval.by === "operator";
+  const question = {
+    message: text,
+    requestedSchema: yesOrNo,
+    ...(isOperators && { _meta: { [operatorsOnly]: true } }),
+  };
+  if (isOperators) void task.status("Waits for an operator of the server, who has to approve the call");
+  const answer = await task.elicit("approval", question, options);
   const isApproved = answer.action === "accept" && answer.content?.["approve"] === true;
   return isApproved ? undefined : `${tool} was not called: the ${approval.by} did not approve it.`;
 }

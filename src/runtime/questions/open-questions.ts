@@ -1,6 +1,6 @@
 import type { TaskStore } from "../../store/store.ts";
 import { childInputOf, type InputAnswer, type InputRequest } from "../../task/journal.ts";
-import { isUnreadable } from "../../task/fault.ts";
+import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { assertScopes } from "../../task/scopes.ts";
 import { judgeAnswers } from "./answers.ts";
@@ -91,6 +91,23 @@ async function askingTask(store: TaskStore, root: TaskRecord, id: string): Promi
     if (isUnreadable(error)) return undefined;
     throw error;
   }
+}
+
+/** In `_meta` of a question that operators answer, and no client sees. */
+export const operatorsOnly = "holdfast/operators-only";
+
+export function isForOperators({ params }: Pick<InputRequest, "params">): boolean {
+  if (!params.includes(operatorsOnly)) return false;
+  const { _meta = {} } = JSON.parse(params) as { readonly _meta?: Readonly<Record<string, unknown>> };
+  return _meta[operatorsOnly] === true;
+}
+
+/** Throws `invalid_params` if one of the questions is for operators alone. */
+export function assertNotForOperators(questions: readonly OpenQuestion[]): void {
+  if (!questions.some(isForOperators)) return;
+  const message =
+    "This question is for those who operate the server. The task goes on when one of them has answered.";
+  throw new HoldfastError("invalid_params", message);
 }
 
 /** Throws `insufficient_scope` if one of the questions is of a task that needs more scopes. */

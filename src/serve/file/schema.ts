@@ -25,10 +25,6 @@ const approval = z.strictObject({
   by: described(z.enum(["user", "operator"]), "The user of the client, or somebody who operates the server"),
   message: described(z.optional(text), "The question, with placeholders for the arguments"),
   timeoutMs: described(z.optional(time), "How long to wait. Then the call fails"),
-  notify: described(
-    z.optional(text),
-    "For operator: where the request and the address that decides are sent, as JSON",
-  ),
 });
 
 const argv = z
