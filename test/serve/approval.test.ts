@@ -47,12 +47,12 @@ it("asks the user before a call, and runs nothing unless they agree", async () =
 it("lets operators alone decide, and says who did", async () => {
   let tasks: Tasks | undefined;
   const peer = await StatelessClient.of({
-    tools: async (made) => {
+    tools(made) {
       tasks = made;
-      await serveTools(made, [echo({ by: "operator" })]);
     },
   });
   if (tasks === undefined) throw new Error("never made");
+  await serveTools(tasks, [echo({ by: "operator" })]);
   const id = await peer.start("echo", { word: "hi" });
   const { admin } = tasks;
   await vi.waitUntil(async () => (await admin.show(id)).questions.length === 1);
