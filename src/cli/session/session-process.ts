@@ -31,8 +31,10 @@ export async function keepSession({ stdin, stdout }: Io): Promise<ExitCode> {
   transport.onclose = () => ended.resolve();
   const sockets = new Set<Socket>();
   let idle = systemClock.deadline(setup.idleMs);
+  let isOver = false;
   const watchIdle = (): void => {
     idle.clear();
+    if (isOver) return; // a timer would keep the process
     idle = systemClock.deadline(setup.idleMs);
     idle.signal.addEventListener("abort", () => void (shared.isUsed || ended.resolve()), { once: true });
   };
@@ -61,6 +63,7 @@ export async function keepSession({ stdin, stdout }: Io): Promise<ExitCode> {
   } catch (error) {
     stdout.write(`${JSON.stringify({ problem: error instanceof Error ? error.message : String(error) })}\n`);
   } finally {
+    isOver = true;
     idle.clear();
     listener.close();
     await transport.close();
