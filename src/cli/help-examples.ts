@@ -163,6 +163,13 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     },
   ],
   init: [{ line: "holdfast init reports", does: "writes a project to the folder reports" }],
+  inbox: [
+    { line: "holdfast inbox agent.db chat-17", does: "shows results that this conversation has not taken" },
+    {
+      line: "holdfast inbox agent.db chat-17 --exec ./append --follow",
+      does: "hands each of them to a program",
+    },
+  ],
   migrate: [
     { line: "holdfast migrate postgres://db.example/app --dry-run", does: "prints what would be done" },
   ],

@@ -22,7 +22,10 @@ const groups: readonly (readonly [string, readonly string[]])[] = [
   ],
   ["Tasks:", ["ls", "result", "watch", "get", "logs", "answer", "cancel", "forget"]],
   ["Resources and prompts:", ["resources", "read", "prompts", "prompt", "complete"]],
-  ["Servers of your own:", ["init", "serve", "replay", "dashboard", "admin", "journal", "check", "migrate"]],
+  [
+    "Servers of your own:",
+    ["init", "serve", "replay", "dashboard", "admin", "inbox", "journal", "check", "migrate"],
+  ],
 ];
 
 const widest = 80;

@@ -19,6 +19,7 @@ import type { CheckOptions } from "./command/check.ts";
 import type { ExportOptions } from "./command/journal.ts";
 import { addAccessCommands } from "./access-program.ts";
 import { layOutHelp } from "./help-layout.ts";
+import type { InboxCommandOptions } from "./command/inbox.ts";
 import type { InitOptions } from "./command/init.ts";
 import type { ListOptions } from "./command/list.ts";
 import type { MigrateOptions } from "./command/migrate.ts";
@@ -207,6 +208,21 @@ export async function makeProgram(
       const given = file === undefined ? [] : [file, ...pairs];
       end(await (await import("./command/serve.ts")).serve(context, { words: given, options }));
     });
+
+  program
+    .command("inbox")
+    .description("show the results that a conversation of an agent has not taken, or hand them to a program")
+    .argument("<store>", databaseForms)
+    .argument("<conversation>", "its id, as the agent names it")
+    .option(
+      "--exec <program>",
+      "run it with each result as JSON on its stdin; its exit code 0 acknowledges the result",
+    )
+    .option("--follow", "with --exec: wait for further results, until Ctrl-C")
+    .option("--json", jsonHelp)
+    .action(async (place: string, id: string, options: InboxCommandOptions) =>
+      end(await (await import("./command/inbox.ts")).inbox(context, { place, id, options })),
+    );
 
   program
     .command("migrate")

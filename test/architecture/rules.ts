@@ -56,7 +56,7 @@ export const layers: Readonly<Record<string, LayerRule>> = {
   // Beside servers it reads the files of stores, and serves the page that shows them.
   // A check of recordings is run by the Holdfast of the author's project.
   cli: {
-    from: ["task", "options", "generation", "store", "admin", "client", "server", "serve", "cli"],
+    from: ["task", "options", "generation", "store", "admin", "client", "server", "serve", "host", "cli"],
     typesFrom: ["testing"],
   },
   // What operators set, as options of what is served.

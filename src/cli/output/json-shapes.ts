@@ -1,3 +1,4 @@
+import type { InboxMessage } from "../../host/conversation.ts";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { AdminAction, Counts, TaskSummary } from "../../admin/admin.ts";
 import type { BulkAction, BulkJobShown, BulkResult } from "../../admin/bulk-job.ts";
@@ -40,6 +41,11 @@ export interface QuestionJson {
 /** What `forget --json` prints. */
 export interface ForgottenJson {
   readonly ids: readonly string[];
+}
+
+/** What `inbox --json` prints. */
+export interface InboxJson {
+  readonly messages: readonly InboxMessage[];
 }
 
 /** What `ls --json` prints. */

@@ -1,0 +1,95 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import type { InboxMessage } from "../../host/conversation.ts";
+import { textOf } from "../../host/for-models.ts";
+import { openedStore } from "../../store/encrypted-store.ts";
+import { existingStore } from "../../store/from-url.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
+import type { Io } from "../io.ts";
+import type { InboxJson } from "../output/json-shapes.ts";
+import { encryptionKeys } from "../server/encryption-keys.ts";
+import { watchSignals } from "../terminal/signal-watch.ts";
+import { adminFailure } from "./admin/admin-failure.ts";
+
+export interface InboxCommandOptions {
+  /** A program that gets each result as JSON on its stdin, and acknowledges it by its exit code 0. */
+  readonly exec?: string;
+  readonly follow?: true;
+}
+
+interface InboxCommand {
+  readonly place: string;
+  readonly id: string;
+  readonly options: InboxCommandOptions;
+}
+
+/** `holdfast inbox STORE CONVERSATION`: shows the results that a conversation of an agent has not acknowledged, or hands them to a program. */
+export async function inbox(
+  context: Context,
+  { place, id, options: { exec, follow } }: InboxCommand,
+): Promise<ExitCode> {
+  const { io, output } = context;
+  if (follow === true && exec === undefined)
+    throw new UsageError("--follow waits for results to hand them to a program: name it with --exec.");
+  const store = openedStore(
+    existingStore(place, (path) => resolve(io.cwd, path)),
+    encryptionKeys(io),
+  );
+  // Loaded on demand, so that other commands start faster.
+  const [{ createTasks }, { connectAll }] = await Promise.all([
+    import("../../server/tasks.ts"),
+    import("../../host/host.ts"),
+  ]);
+  using interrupts = watchSignals();
+  const onError = (error: unknown): void =>
+    output.note(error instanceof Error ? error.message : String(error));
+  const tasks = createTasks({ store, roles: ["serve"], onError });
+  const host = await connectAll({ tasks, servers: {}, onError }).catch((error: unknown) => {
+    throw adminFailure(error);
+  });
+  try {
+    const conversation = host.conversation(id);
+    if (exec === undefined) {
+      const messages = await conversation.results();
+      if (output.json) await output.printJson({ messages } satisfies InboxJson);
+      else for (const message of messages) await output.print(`${shown(message)}\n`);
+      if (messages.length === 0) output.note(`The inbox of ${id} is empty.`);
+      return exitCodes.done;
+    }
+    const waiting =
+      follow === true ? conversation.inbox({ signal: interrupts.signal }) : await conversation.results();
+    for await (const message of waiting) {
+      const code = await handOver(io, exec, message);
+      if (code !== 0) {
+        output.note(
+          `${exec} ended with ${code ?? "a signal"}, so the result of ${message.id} stays in the inbox.`,
+        );
+        return exitCodes.failed;
+      }
+      await conversation.acknowledge(message.id);
+    }
+    return interrupts.signal.aborted ? interruptedBy(interrupts) : exitCodes.done;
+  } finally {
+    await host.close();
+  }
+}
+
+function shown({ id, tool, args, result }: InboxMessage): string {
+  const verb = result.isError === true ? "failed" : "ended";
+  return `${id}  ${tool}(${JSON.stringify(args)}) ${verb}\n${textOf(result)}`;
+}
+
+async function handOver({ cwd }: Io, program: string, message: InboxMessage): Promise<number | null> {
+  const child = spawn(program, { cwd, stdio: ["pipe", "inherit", "inherit"] });
+  child.stdin.on("error", () => undefined); // one that does not read its input may still end well
+  child.stdin.end(`${JSON.stringify(message)}\n`);
+  try {
+    const [code] = (await once(child, "exit")) as [number | null];
+    return code;
+  } catch (cause) {
+    throw new UsageError(`${program} cannot be started: ${(cause as Error).message}`);
+  }
+}
