@@ -121,7 +121,11 @@ export async function serveFile(
       note("Other settings than tools have changed, too. They take effect when the server starts again.");
     loaded = next;
   };
-  const running = isStdio ? await overStdio(server) : await overHttp(server, tasks, config, file, served);
+  const starting = isStdio ? overStdio(server) : overHttp(server, tasks, config, file, served);
+  const running = await starting.catch(async (error: unknown) => {
+    await served.close(); // the programs that it has started would keep the process alive
+    throw error;
+  });
   const follower = place.isFile ? follow(place.path, reload, note) : undefined;
   return {
     url: running.url,

@@ -44,7 +44,8 @@ class OpenUpstream implements OpenSource {
   readonly #host: SourceHost;
   readonly #tools: UpstreamTools;
   readonly #connection: UpstreamConnection;
-  readonly #passes: PassThrough;
+  /** Undefined where each caller has credentials of its own: it would answer all with those of the gateway. */
+  readonly #passes: PassThrough | undefined;
   readonly #endRefreshes: () => void;
   /** Reads of the list, one after another. */
   #refreshing: Promise<void> = Promise.resolve();
@@ -72,13 +73,14 @@ class OpenUpstream implements OpenSource {
       onError: host.onError,
       onConnected: (client, signal) => this.#connected(client, signal),
     });
-    this.#passes = new PassThrough(this.#connection, options.prefix ?? "", host.changed);
+    if (options.exchange === undefined)
+      this.#passes = new PassThrough(this.#connection, options.prefix ?? "", host.changed);
     this.#endRefreshes = serverClock.every(millisecondsOf(options.refreshMs ?? 300_000), () =>
       this.#refresh(),
     );
   }
 
-  readonly attach = ((...client) => this.#passes.attach(...client)) satisfies OpenSource["attach"];
+  readonly attach = ((...client) => this.#passes?.attach(...client)) satisfies OpenSource["attach"];
 
   async close(): Promise<void> {
     this.#endRefreshes();
@@ -88,7 +90,7 @@ class OpenUpstream implements OpenSource {
   #connected(client: TaskClient, signal: AbortSignal): void {
     this.#refresh();
     client.sdk.setNotificationHandler("notifications/tools/list_changed", () => this.#refresh());
-    this.#passes.follow(client);
+    this.#passes?.follow(client);
     if (client.sdk.getProtocolEra() === "modern") void this.#listen(client, signal);
   }
 

@@ -89,7 +89,7 @@ export async function passThrough(
   const options = { signal, cancelOnAbort: true, onProgress: reportTo(task) };
   const ask = askerOf(task, key);
   const onTask = ({ taskId }: TaskReference): void => {
-    void upstream.questions.duringTask(taskId, ask, () => ended);
+    upstream.questions.duringTask(taskId, ask, () => ended).catch(() => undefined); // the caller gets it below
   };
   const ended: Promise<CallToolResult> = upstream.questions.duringCall(ask, () =>
     client.callTool(tool, args, { ...options, onTask }),

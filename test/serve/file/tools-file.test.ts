@@ -1,10 +1,12 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "holdfast/client";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { toolsFileSchema } from "../../../src/serve/file/schema.ts";
 import { serveFile, toolsFileAt } from "../../../src/serve/file/serve-file.ts";
+import type { ToolSource } from "../../../src/serve/source.ts";
 
 let folder: string;
 let path: string;
@@ -110,6 +112,26 @@ it("has a JSON Schema for editors, with a description of what is in it", () => {
 describe("a file that is served", () => {
   const serving = (tools: string): string =>
     `store: "memory:"\nlisten: 127.0.0.1:0\nauth: { tokens: { ann: sesame } }\ntools:\n${tools}`;
+
+  it("starts nothing that lasts if its port is taken", async () => {
+    const taken = createServer();
+    await new Promise<void>((done) => taken.listen(0, "127.0.0.1", done));
+    const { port } = taken.address() as AddressInfo;
+    let isOpen = false;
+    const source: ToolSource = {
+      name: "program",
+      async open() {
+        isOpen = true;
+        return { close: async () => void (isOpen = false) };
+      },
+    };
+    const place = { path, isFile: false, load: () => ({ file: { store: "memory:" }, sources: [source] }) };
+    await expect(serveFile(place, { env: {}, port, note: () => undefined })).rejects.toMatchObject({
+      code: "address_in_use",
+    });
+    expect(isOpen).toBe(false);
+    await new Promise((done) => taken.close(done));
+  });
 
   it("has its tools for callers that it knows, and follows changes, unless they are wrong", async () => {
     await writeFile(path, serving("  one: { command: [echo, one] }\n"));

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { McpServer, type RegisteredTool } from "@modelcontextprotocol/server";
+import { McpServer, ProtocolError, type RegisteredTool } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import type { InputRequest, InputResult } from "holdfast/client";
 import { serveHttp, type HttpOptions, type HttpServer } from "holdfast/http";
@@ -13,12 +13,12 @@ const deadline = 30_000;
 const text = (said: string) => ({ content: [{ type: "text" as const, text: said }] });
 const nameForm = { type: "object" as const, properties: { name: { type: "string" as const } } };
 
-/** A server without tasks. Gives its URL. */
+/** A server, without tasks unless they are given. Gives its URL. */
 async function upstream(
   add: (server: McpServer) => void,
   http: Partial<HttpOptions> = { anonymous: "shared" },
+  tasks = createTasks({ store: memoryStore() }),
 ): Promise<Pick<HttpServer, "url" | "notify">> {
-  const tasks = createTasks({ store: memoryStore() });
   const server = await serveHttp(
     tasks.server(() => {
       const made = new McpServer({ name: "upstream", version: "1.0.0" });
@@ -119,6 +119,27 @@ it("passes a call through, and stores nothing, where the options say so", { time
 });
 
 it(
+  "goes on after the failure of a call that is passed through to a server with tasks",
+  { timeout: deadline },
+  async () => {
+    const tasks = createTasks({ store: memoryStore() });
+    tasks.tool("fails", { onCrash: "fail" }, () => {
+      throw new ProtocolError(-32_000, "Nothing works");
+    });
+    const { url } = await upstream(() => undefined, { anonymous: "shared" }, tasks);
+    const served = await gateway([mcpUpstream("up", { url, durable: false })]);
+    const unhandled: unknown[] = [];
+    const hear = (error: unknown): void => void unhandled.push(error);
+    process.on("unhandledRejection", hear);
+    onTestFinished(() => void process.off("unhandledRejection", hear));
+    const client = await plainClientOf(served);
+    await expect(client.callTool({ name: "fails" })).rejects.toThrow("Nothing works");
+    await new Promise((done) => setImmediate(done)); // rejections are known a turn later
+    expect(unhandled).toEqual([]);
+  },
+);
+
+it(
   "gives the upstream its own token, or one that is exchanged for the caller's",
   { timeout: deadline },
   async () => {
@@ -140,13 +161,10 @@ it(
     await new Promise<void>((resolve) => endpoint.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => void endpoint.close());
     const tokenEndpoint = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/token`;
-    const { url } = await upstream(
-      (server) =>
-        server.registerTool("whoami", {}, async ({ http }) =>
-          text(`token ${http?.authInfo?.token ?? "none"}`),
-        ),
-      byToken,
-    );
+    const { url } = await upstream((server) => {
+      server.registerTool("whoami", {}, async ({ http }) => text(`token ${http?.authInfo?.token ?? "none"}`));
+      server.registerPrompt("mine", {}, () => ({ messages: [] }));
+    }, byToken);
     const served = await gateway(
       [
         mcpUpstream("static", { url, token: "gateway", prefix: "static_" }),
@@ -163,6 +181,8 @@ it(
     const client = await clientOf(served, { token: "ann" });
     expect(JSON.stringify(await client.callTool("static_whoami"))).toContain("gateway");
     expect(JSON.stringify(await client.callTool("exchanged_whoami"))).toContain("for-ann");
+    // Prompts and resources are read on a connection that all share, which has the token of the gateway.
+    expect((await client.sdk.listPrompts()).prompts).toMatchObject([{ name: "static_mine" }]);
     expect(Object.fromEntries(forms[0] ?? [])).toMatchObject({
       grant_type: "urn:ietf:params:oauth:grant-type:token-exchange",
       subject_token: "ann",
