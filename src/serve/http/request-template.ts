@@ -1,3 +1,4 @@
+import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { filled, filledJson, onlyPlaceholder, textOf, valueOf, type Scope } from "../template.ts";
 import type { HttpRequest } from "./send.ts";
@@ -65,12 +66,29 @@ export function requestOf(
 /** An address that a service has given is taken as it is. */
 function addressOf(template: string, scope: Scope): string {
   const only = onlyPlaceholder(template);
-  const given = only && valueOf(only, scope);
+  const given = only?.name === "job" ? valueOf(only, scope) : undefined;
   if (typeof given === "string") return given;
   const text = filled(template, scope, (value) => encodeURIComponent(textOf(value)));
-  if (text !== undefined) return text;
-  throw new Error(`The address ${template} has a placeholder without a value.`);
+  if (text === undefined) throw new Error(`The address ${template} has a placeholder without a value.`);
+  assertSamePath(template, filled(template, scope, () => "x") ?? "", text);
+  return text;
 }
+
+/**
+ * Throws if values lead to another path than the one they stand in. A segment of one or two dots, also as `%2e`, goes up in the path (URL Standard), and
+ * an empty one names what is above it, such as all orders in the place of one. `usual` is the address with values that do not.
+ */
+export function assertSamePath(template: string, usual: string, text: string): void {
+  const [before, after] = [usual, text].map((address) => (address.split(/[?#]/)[0] ?? "").split("/"));
+  const changed = after?.find((segment, at) => leadsAway.test(segment) && segment !== before?.[at]);
+  if (changed === undefined) return;
+  const what = changed === "" ? "is empty" : `is "${changed}"`;
+  throw new NonRetryableError(
+    `A value in the path of ${template} ${what}, which would lead to another address. Nothing was sent.`,
+  );
+}
+
+const leadsAway = /^(?:\.|%2e){0,2}$/i;
 
 function headersOf({ bearer, basic, headers = {} }: Credentials = {}): Record<string, string> {
   const authorization =

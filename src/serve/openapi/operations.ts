@@ -1,9 +1,10 @@
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { assertSamePath } from "../http/request-template.ts";
 import type { HttpRequest } from "../http/send.ts";
 import { readBody, type Body } from "./bodies.ts";
 import type { OpenApiDocument } from "./document.ts";
-import { inHeader, inPath, inQuery, readParameter, textOf, type Parameter } from "./parameters.ts";
+import { inHeader, inPath, inQuery, readParameter, type Parameter } from "./parameters.ts";
 import { Schemas } from "./schemas.ts";
 import type { Proof, Security } from "./security.ts";
 
@@ -193,12 +194,12 @@ function requestOf(
     const value = args[parameter.argument];
     if (value === undefined) continue;
     const { name } = parameter;
-    if (parameter.place === "path")
-      filled = filled.replaceAll(`{${name}}`, () => pathSegment(inPath(parameter, value)));
+    if (parameter.place === "path") filled = filled.replaceAll(`{${name}}`, () => inPath(parameter, value));
     else if (parameter.place === "query") query.push(...inQuery(parameter, value));
     else if (parameter.place === "header") headers[name.toLowerCase()] = inHeader(parameter, value);
     else cookies.push(...inQuery(parameter, value));
   }
+  assertSamePath(path, path.replaceAll(/\{[^}]+\}/gu, "x"), filled);
   const all = [...query, ...proof.query].join("&");
   const sent = [...cookies, ...proof.cookies].join("; ");
   const value = args[bodyArgument];
@@ -209,9 +210,4 @@ function requestOf(
     headers: { ...headers, ...written?.headers, ...(sent !== "" && { cookie: sent }), ...proof.headers },
     ...(written?.body !== undefined && { body: written.body }),
   };
-}
-
-/** `.` and `..` would lead to another path. */
-function pathSegment(text: string): string {
-  return /^\.{1,2}$/u.test(textOf(text)) ? text.replaceAll(".", "%2E") : text;
 }

@@ -90,6 +90,22 @@ describe("a request", () => {
     ]);
   });
 
+  it.each(["..", ".", ""])(
+    "goes to no other path of the service, whatever the values are: %j",
+    async (value) => {
+      const { origin, seen } = await service(() => ({ body: {} }));
+      const url = `${origin}/users/{scene}/items/{scene}?at={scene}`;
+      expect(await resultOf({ method: "DELETE", url }, { scene: value })).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringMatching(/would lead to another address. Nothing was sent/) }],
+      });
+      expect(seen).toEqual([]);
+      const fine = { url: `${origin}/a/../users/x{scene}?at={scene}` };
+      await resultOf(fine, { scene: value });
+      expect(seen).toMatchObject([{ line: `GET /users/x${value}?at=${value}` }]);
+    },
+  );
+
   it("is sent again after a passing failure, with the same key, and not if the service knows no key", async () => {
     const failing = await service((_, count) => (count === 1 ? { status: 502 } : { body: {} }));
     await resultOf({ method: "POST", url: failing.origin });

@@ -136,6 +136,15 @@ it("refuses addresses that are not public, unless they are allowed", async () =>
   expect(JSON.stringify(await call("picture"))).toContain("may not be reached");
 });
 
+it.each(["..", ".", ""])("sends no request to another path than that of its operation: %j", async (id) => {
+  const { url, received } = await service((_, response) => json(response, 200, {}));
+  const { call } = await serving({ server: url });
+  const refused = await call("cancelJob", { id });
+  expect(refused).toMatchObject({ isError: true });
+  expect(JSON.stringify(refused)).toContain("would lead to another address");
+  expect(received).toEqual([]);
+});
+
 it("gets tokens of OAuth 2 for a client, once for several calls", async () => {
   const { url, received } = await service(({ url: at }, response) => {
     if (at === "/token") json(response, 200, { access_token: "t0k", expires_in: 3600 });
