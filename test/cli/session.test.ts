@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
-import { stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, stat, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { Records } from "../../src/cli/state/records.ts";
-import type { OpenSession } from "../../src/cli/session/open-sessions.ts";
+import { OpenSessions, SessionTransport, type OpenSession } from "../../src/cli/session/open-sessions.ts";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { serveSessions } from "../sdk-v1/http.ts";
 import { folder, root, type Run } from "./run-cli.ts";
@@ -157,6 +158,64 @@ it("ends after its idle time, and with the server, and says so", { timeout: 60_0
   const { stdout } = await run("@killed", "call", "count");
   process.kill(Number(stdout.split(" ")[0]), "SIGKILL");
   await vi.waitUntil(() => session("@killed") === undefined, { timeout: 30_000 });
+});
+
+it.each([
+  [
+    "is open to others",
+    async (place: string) => mkdir(place, { mode: 0o777 }).then(async () => chmod(place, 0o777)),
+  ],
+  [
+    "is a link",
+    async (place: string) => {
+      await mkdir(`${place}-other`, { mode: 0o700 });
+      await symlink(`${place}-other`, place);
+    },
+  ],
+  [
+    "is another user's",
+    async (place: string) => {
+      await mkdir(place, { mode: 0o700 });
+      const own = process.geteuid?.() ?? 0;
+      const other = vi.spyOn(process, "geteuid").mockReturnValue(own + 1);
+      onTestFinished(() => other.mockRestore());
+    },
+  ],
+])("tells nothing to a socket whose folder %s, and forgets the session", async (_, make) => {
+  const { run, session, state } = await user();
+  const place = join(await folder(), "holdfast-abc");
+  await make(place);
+  const told: string[] = [];
+  const connections: string[] = [];
+  const listener = createServer((socket) => {
+    connections.push("one");
+    socket.on("data", (bytes) => told.push(bytes.toString()));
+  });
+  const socket = join(place, "socket");
+  await new Promise<void>((resolve) => listener.listen(socket, resolve));
+  onTestFinished(() => void listener.close());
+  const address = { name: "@page", socket, token: "secret" };
+  const records = new Records(join(state, "state.db"));
+  const server = { spec: { given: "x" }, name: "x", shown: "x", isTyped: true, isUsers: true };
+  records.set("session", "@page", { name: "@page", address, protocolVersion: "2026-07-28", server });
+  await expect(new SessionTransport(address).start()).rejects.toThrow("The session @page has ended");
+  expect(await run("@page", "call", "count", "password=x")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("There is no open session @page; open are: none") as string,
+  });
+  expect(session("@page")).toBeUndefined();
+  expect([connections, told]).toEqual([[], []]);
+});
+
+it("says that a session did not start whose process was killed", async () => {
+  const state = await folder();
+  const program = join(state, "killed.js");
+  await writeFile(program, 'process.kill(process.pid, "SIGKILL");');
+  const sessions = new OpenSessions(new Records(join(state, "state.db")));
+  const target = { command: "none" };
+  await expect(
+    sessions.start({ target, name: "@page", idleMs: 1000, terminal: null, program }),
+  ).rejects.toThrow("The server did not start: its session ended");
 });
 
 it("starts nothing for a folder's server that is not trusted, or under a name that is no session's", async () => {

@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { lstat, mkdtemp, rm } from "node:fs/promises";
 import { createConnection, type Socket } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { ServerProcess } from "../../client/transport/server-process.ts";
@@ -73,7 +73,10 @@ export class OpenSessions {
     const isWindows = process.platform === "win32";
     // The names of sockets have to be short, and folders of mkdtemp belong to this user alone.
     const folder = isWindows ? null : await mkdtemp(join(tmpdir(), "holdfast-"));
-    const socket = folder === null ? `\\\\.\\pipe\\holdfast-${token}` : join(folder, "socket");
+    const socket =
+      folder === null
+        ? `\\\\.\\pipe\\holdfast-${randomBytes(18).toString("base64url")}`
+        : join(folder, "socket");
     const { command, args, cwd, env } = target;
     const started = {
       command,
@@ -135,18 +138,18 @@ async function startProcess(program: string, setup: SessionSetup): Promise<void>
     stdio: ["pipe", "pipe", "ignore"],
     windowsHide: true,
   });
+  child.on("error", () => undefined); // its stdout ends then, as at any other end
   child.stdin.on("error", () => undefined);
   child.stdin.end(JSON.stringify(setup));
   let said = "";
-  child.stdout.on("data", (bytes: Buffer) => void (said += bytes.toString()));
-  const ended = once(child, "close");
-  while (!said.includes("\n") && child.exitCode === null)
-    await Promise.race([once(child.stdout, "data"), ended]);
-  child.stdout.destroy();
+  for await (const piece of child.stdout.setEncoding("utf8")) {
+    said += String(piece);
+    if (said.endsWith("\n")) break; // which destroys the stream
+  }
   child.unref();
   if (said.startsWith('{"ready":true}')) return;
   if (setup.folder !== null) await rm(setup.folder, { recursive: true, force: true });
-  const answer: unknown = said === "" ? {} : JSON.parse(said);
+  const answer: unknown = said.endsWith("\n") ? JSON.parse(said) : {};
   const problem = isJsonObject(answer) ? answer["problem"] : undefined;
   throw new TaskClientError(
     "connection",
@@ -154,20 +157,37 @@ async function startProcess(program: string, setup: SessionSetup): Promise<void>
   );
 }
 
-async function isThere({ socket }: SessionAddress): Promise<boolean> {
+async function isThere(address: SessionAddress): Promise<boolean> {
   try {
-    const found = createConnection(socket);
-    await once(found, "connect");
-    found.destroy();
+    (await connect(address)).destroy();
     return true;
   } catch {
     return false;
   }
 }
 
-async function greet({ socket: path }: SessionAddress, greeting: Greeting): Promise<Socket> {
+/** Rejects if nobody listens, or if it might be someone else: whoever listens is told the token and the arguments of calls. */
+async function connect({ socket: path }: SessionAddress): Promise<Socket> {
+  if (process.platform !== "win32") await refuseOthers(path);
   const socket = createConnection(path);
   await once(socket, "connect");
+  return socket;
+}
+
+/**
+ * A record outlives its folder when the machine restarts or its folder for temporary files is cleaned, and then everyone can make one with that
+ * name. One that is this user's and open to nobody else cannot be replaced by others.
+ */
+async function refuseOthers(socket: string): Promise<void> {
+  const own = process.geteuid?.();
+  const [folder, file] = await Promise.all([lstat(dirname(socket)), lstat(socket)]);
+  const isClosed = folder.isDirectory() && folder.uid === own && (folder.mode & 0o077) === 0;
+  if (!isClosed || !file.isSocket() || file.uid !== own)
+    throw new TaskClientError("connection", "The socket of the session may be of another user");
+}
+
+async function greet(address: SessionAddress, greeting: Greeting): Promise<Socket> {
+  const socket = await connect(address);
   socket.on("error", () => undefined); // it closes then
   socket.write(`${JSON.stringify(greeting)}\n`);
   return socket;
