@@ -91,6 +91,15 @@ test.each(kinds)(
   },
 );
 
+test("the pieces of a task whose deletion a failover has undone stay (Postgres)", async () => {
+  const store = await opened((await somePlace("Postgres")).store(), "one");
+  await ended(store, "a");
+  await store.write({ type: "delete", now: noon + 3, id: "task-a" });
+  await store.write(createRunning("a"));
+  await deleteLeft(store);
+  expect(await piecesOf(store, "a")).toBe(many - mostPieces);
+});
+
 test("a server deletes what is left, reports what keeps it from that, and tries again", async () => {
   const process = new Process({ tools: { none: async () => text("") } });
   const { errors } = process;

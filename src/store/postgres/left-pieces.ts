@@ -6,9 +6,11 @@ import type { Names } from "./names.ts";
 
 export function leftPieceStatements({ piece, task }: Pick<Names, "piece" | "task">) {
   return {
-    /** Of deleted tasks. */
+    /** Of deleted tasks. One of them exists again if a failover has undone its deletion. */
     some: `DELETE FROM ${piece} WHERE ctid = ANY(ARRAY(
-        SELECT ctid FROM ${piece} WHERE task_id = ANY($1::text[]) LIMIT ${mostPieces})) RETURNING 1`,
+        SELECT ctid FROM ${piece} WHERE task_id = ANY(ARRAY(
+          SELECT gone FROM unnest($1::text[]) AS gone WHERE NOT EXISTS (SELECT FROM ${task} WHERE id = gone)))
+        LIMIT ${mostPieces})) RETURNING 1`,
     /** The tasks behind one that have pieces, and whether they exist. */
     owners: `WITH RECURSIVE owners AS (
         (SELECT task_id FROM ${piece} WHERE task_id > $1 ORDER BY task_id LIMIT 1)

@@ -183,7 +183,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "usage.add": [1, ["t", "pann"], [1, 1], [1, 1]],
   "usage.tryLock": [["pann"], ["holdfast usage pann"]],
   "usage.deleteEmpty": [["pann"]],
-  "leftPiece.some": [some],
+  "leftPiece.some": [[...some, "gone"]],
   "leftPiece.owners": [id(5_418)],
   "session.select": ["session-1"],
   "session.lockPuts": ["one"],
