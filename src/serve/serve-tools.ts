@@ -23,8 +23,8 @@ export interface ServedTools {
   /** From now on `changes` hears when lists of resources or prompts change, or a resource: `served.tell(http.notify)`. */
   tell(changes: SourceChanges): void;
   /**
-   * Serves these sources instead. Sources that are the same objects stay open. If one does not open, or two have a tool of the same name, everything
-   * stays as it was, and it rejects. Tasks of a tool that is gone wait for its return.
+   * Serves these sources instead. Sources that are the same objects stay open, and one that is gone closes when its last call under way has ended. If
+   * one does not open, or two have a tool of the same name, everything stays as it was, and it rejects. Tasks of a tool that is gone wait for its return.
    */
   replace(sources: readonly ToolSource[]): Promise<void>;
   /** Removes the tools and closes the sources. Call it after `tasks.stop()`. */
@@ -61,12 +61,16 @@ interface Opened {
   readonly source: ToolSource;
   tools: readonly SourceTool[];
   open?: OpenSource;
+  /** How many calls of its tools are under way. */
+  calls: number;
 }
 
 class Served implements ServedTools {
   readonly #tasks: Pick<Tasks, "tool">;
   readonly #onError: OnError;
   #opened: readonly Opened[] = [];
+  /** Sources that have been replaced, whose calls still need them. */
+  readonly #replaced = new Set<Opened>();
   readonly #registered = new Map<
     string,
     { readonly tool: SourceTool; readonly durable: Pick<DurableTool, "remove"> }
@@ -99,14 +103,15 @@ class Served implements ServedTools {
     return replaced;
   }
 
-  close(): Promise<void> {
-    return this.replace([]);
+  async close(): Promise<void> {
+    await this.replace([]);
+    await this.#close([...this.#replaced]);
   }
 
   async #replace(sources: readonly ToolSource[]): Promise<void> {
     const before = this.#opened;
     const next = sources.map(
-      (source) => before.find((each) => each.source === source) ?? { source, tools: [] },
+      (source) => before.find((each) => each.source === source) ?? { source, tools: [], calls: 0 },
     );
     const added = next.filter((each) => !before.includes(each));
     try {
@@ -120,7 +125,20 @@ class Served implements ServedTools {
       throw error;
     }
     this.#opened = next;
-    await this.#close(before.filter((each) => !next.includes(each)));
+    const gone = before.filter((each) => !next.includes(each));
+    for (const each of gone) if (each.calls > 0) this.#replaced.add(each);
+    await this.#close(gone.filter((each) => !this.#replaced.has(each)));
+  }
+
+  /** Runs a call of a source, which stays open until that has ended. */
+  async #during<T>(opened: Opened, run: () => Promise<T>): Promise<T> {
+    opened.calls++;
+    try {
+      return await run();
+    } finally {
+      opened.calls--;
+      if (opened.calls === 0 && this.#replaced.has(opened)) void this.#close([opened]);
+    }
   }
 
   async #open(opened: Opened): Promise<void> {
@@ -140,35 +158,38 @@ class Served implements ServedTools {
   }
 
   async #close(opened: readonly Opened[]): Promise<void> {
-    for (const { open } of opened) await open?.close().catch(this.#onError);
+    for (const each of opened) {
+      this.#replaced.delete(each);
+      await each.open?.close().catch(this.#onError);
+    }
   }
 
   /** Registers the tools of these sources, and no others. A tool that cannot be registered is a fault, and left out. */
   #register(opened: readonly Opened[], onFault: (fault: unknown) => void): void {
-    const wanted = new Map<string, { readonly tool: SourceTool; readonly source: ToolSource }>();
-    for (const { source, tools } of opened)
-      for (const tool of tools) {
+    const wanted = new Map<string, { readonly tool: SourceTool; readonly from: Opened }>();
+    for (const from of opened)
+      for (const tool of from.tools) {
         const other = wanted.get(tool.name);
-        if (other === undefined) wanted.set(tool.name, { tool, source });
-        else onFault(nameTaken(tool.name, other.source, source));
+        if (other === undefined) wanted.set(tool.name, { tool, from });
+        else onFault(nameTaken(tool.name, other.from.source, from.source));
       }
     for (const [name, { tool, durable }] of this.#registered) {
       if (wanted.get(name)?.tool === tool) continue;
       durable.remove();
       this.#registered.delete(name);
     }
-    for (const [name, { tool, source }] of wanted) {
+    for (const [name, { tool, from }] of wanted) {
       if (this.#registered.has(name)) continue;
       try {
         const durable = this.#tasks.tool(name, tool.config, async (args, task) =>
-          call(tool, args as Record<string, unknown>, task),
+          this.#during(from, async () => call(tool, args as Record<string, unknown>, task)),
         );
         this.#registered.set(name, { tool, durable });
       } catch (cause) {
         onFault(
           new HoldfastError(
             "configuration",
-            `${source.name}: ${cause instanceof Error ? cause.message : String(cause)}`,
+            `${from.source.name}: ${cause instanceof Error ? cause.message : String(cause)}`,
             { cause },
           ),
         );

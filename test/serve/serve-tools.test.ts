@@ -81,3 +81,24 @@ it("replaces sources as a whole, or not at all", async () => {
   expect([one.isClosed, two.isClosed]).toEqual([true, false]);
   await expect(t.call("a")).rejects.toThrow("Tool a not found");
 });
+
+it("closes a source that was replaced when its last call under way has ended", async () => {
+  const gate = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const handler = async () => {
+    begun.resolve();
+    await gate.promise;
+    return said(`closed: ${old.isClosed}`);
+  };
+  const old = new Source("old", { ...tool("a", ""), handler });
+  const { t, served } = await serving(old);
+  await using _ = t;
+  const called = t.call("a");
+  await begun.promise;
+  await served.replace([new Source("new", tool("a", "new"))]);
+  expect(old.isClosed).toBe(false);
+  expect(await t.call("a")).toMatchObject(said("new"));
+  gate.resolve();
+  expect(await called).toMatchObject(said("closed: false"));
+  expect(old.isClosed).toBe(true);
+});

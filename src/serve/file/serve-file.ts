@@ -32,6 +32,8 @@ export class ToolsFileError extends Error {
 /** A file, and the sources of its tools. */
 export interface LoadedFile extends Pick<ReadFile, "file"> {
   readonly sources: readonly ToolSource[];
+  /** Call it when they are served: what does not change in the file then stays open. */
+  readonly onServed?: () => void;
 }
 
 /** What to serve: a file, or a server that has no file. */
@@ -60,7 +62,7 @@ export function toolsFileAt(path: string, env: Variables): ServedPlace {
       const problems: FileProblem[] = [];
       const found = sources.of(read, problems);
       if (problems.length > 0) throw new ToolsFileError(path, problems);
-      return { file: read.file, sources: found };
+      return { file: read.file, ...found };
     },
   };
 }
@@ -108,18 +110,27 @@ export async function serveFile(
     ...(file.limits && { limits: file.limits as NonNullable<EnvConfig["tasks"]["limits"]> }),
   });
   const served = await serveTools(tasks, loaded.sources, { onError });
+  loaded.onServed?.();
   const { name = basename(place.path, extname(place.path)), version = "1.0.0", instructions } = file;
   const server = tasks.server(async (context) => {
     const mcp = new McpServer({ name, version }, instructions === undefined ? {} : { instructions });
     await served.attach(mcp, context);
     return mcp;
   });
-  const reload = async (): Promise<void> => {
+  const load = async (): Promise<void> => {
     const next = place.load();
     await served.replace(next.sources);
+    next.onServed?.();
     if (fixed(next.file) !== fixed(loaded.file))
       note("Other settings than tools have changed, too. They take effect when the server starts again.");
     loaded = next;
+  };
+  let loading: Promise<void> = Promise.resolve();
+  /** One after another: what stays open depends on what is served. */
+  const reload = (): Promise<void> => {
+    const reloaded = loading.then(load);
+    loading = reloaded.catch(() => undefined);
+    return reloaded;
   };
   const starting = isStdio ? overStdio(server) : overHttp(server, tasks, config, file, served);
   const running = await starting.catch(async (error: unknown) => {

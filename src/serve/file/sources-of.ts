@@ -13,7 +13,7 @@ import type { ToolsFile } from "./schema.ts";
 
 type FileTool = NonNullable<ToolsFile["tools"]>[string];
 
-/** The sources of a file. What has not changed in the file is the same source again, which stays open. */
+/** The sources of a file. What has not changed since the file that is served is the same source again, which stays open. */
 export class FileSources {
   readonly #folder: string;
   #known: ReadonlyMap<string, ToolSource> = new Map();
@@ -22,8 +22,11 @@ export class FileSources {
     this.#folder = dirname(path);
   }
 
-  /** What is wrong with tools is added to `problems`. */
-  of({ file, placeOf }: ReadFile, problems: FileProblem[]): readonly ToolSource[] {
+  /** What is wrong with tools is added to `problems`. Call `onServed` when the sources are served. */
+  of(
+    { file, placeOf }: ReadFile,
+    problems: FileProblem[],
+  ): { readonly sources: readonly ToolSource[]; readonly onServed: () => void } {
     const found = new Map<string, ToolSource>();
     const add = (path: readonly string[], given: object, make: () => ToolSource): void => {
       const key = JSON.stringify([path, given]);
@@ -39,8 +42,12 @@ export class FileSources {
       add(["mcp", name], options, () => mcpUpstream(name, this.#upstream(options)));
     for (const [name, options] of Object.entries(file.openapi ?? {}))
       add(["openapi", name], options, () => openapi(name, this.#described(options)));
-    if (problems.length === 0) this.#known = found;
-    return [...found.values()];
+    return {
+      sources: [...found.values()],
+      onServed: () => {
+        this.#known = found;
+      },
+    };
   }
 
   #toolOf(name: string, tool: FileTool): ToolSource {

@@ -133,6 +133,19 @@ describe("a file that is served", () => {
     await new Promise((done) => taken.close(done));
   });
 
+  it("keeps open what was served before a change that could not be", async () => {
+    const [one, two] = ["  one: { command: [echo, one] }\n", "  two: { command: [echo, two] }\n"];
+    const place = toolsFileAt(path, {});
+    const loaded = async (tools: string) => {
+      await writeFile(path, serving(tools));
+      return place.load();
+    };
+    const served = await loaded(one);
+    served.onServed?.();
+    await loaded(two);
+    expect((await loaded(one)).sources[0]).toBe(served.sources[0]);
+  });
+
   it("has its tools for callers that it knows, and follows changes, unless they are wrong", async () => {
     await writeFile(path, serving("  one: { command: [echo, one] }\n"));
     const notes: string[] = [];
