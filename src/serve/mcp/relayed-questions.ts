@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
+import { TaskClientError } from "../../client/task-client-error.ts";
 import type { InputRequest, InputResult, OnInput } from "../../client/question/input-request.ts";
 import type { ElicitParams, JsonForm } from "../../runtime/questions/form.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
@@ -16,6 +17,11 @@ export class RelayedQuestions {
   readonly #tasks = new Map<string, Asker>();
   /** The calls that the server has not answered yet. */
   readonly #calls = new Set<Asker>();
+  /**
+   * Those of this connection that ended without an answer, such as by a cancel: the server may work on, and ask. Two are enough to know that it
+   * cannot be told whose question it is.
+   */
+  #abandoned = new Set<Asker>();
   readonly #current = new AsyncLocalStorage<Asker>();
   readonly #onError: (error: unknown) => void;
 
@@ -33,12 +39,21 @@ export class RelayedQuestions {
 
   /** Questions while `call` goes on, which has no task yet, are put to `ask`. */
   async duringCall<T>(ask: Asker, call: () => Promise<T>): Promise<T> {
+    const abandoned = this.#abandoned;
     this.#calls.add(ask);
     try {
       return await this.#current.run(ask, call);
+    } catch (error) {
+      if (!isAnswered(error) && abandoned.size < 2) abandoned.add(ask);
+      throw error;
     } finally {
       this.#calls.delete(ask);
     }
+  }
+
+  /** Call it when the connection has ended, with which all calls end that the server could ask for. */
+  connectionEnded(): void {
+    this.#abandoned = new Set();
   }
 
   /** Questions of the task are put to `ask` while `wait` goes on. */
@@ -54,9 +69,10 @@ export class RelayedQuestions {
   #askerOf({ taskId, method }: InputRequest): Asker {
     const ask = taskId === null ? this.#ofCall() : this.#tasks.get(taskId);
     if (ask !== undefined) return ask;
+    const { size } = this.#candidates;
     const error = new Error(
-      this.#calls.size > 1 && taskId === null
-        ? `The server asked for ${method} while ${this.#calls.size} calls ran, and did not say for which; set connections to "call", so that each has its own`
+      size > 1 && taskId === null
+        ? `The server asked for ${method}, and did not say for which of ${size} calls, some of which may have been cancelled; set connections to "call", so that each has its own`
         : `The server asked for ${method}, and no call waits that it could belong to`,
     );
     this.#onError(error);
@@ -68,8 +84,18 @@ export class RelayedQuestions {
     const current = this.#current.getStore();
     if (current !== undefined && this.#calls.has(current)) return current;
     const [only] = this.#calls;
-    return this.#calls.size === 1 ? only : undefined;
+    return this.#candidates.size === 1 ? only : undefined;
   }
+
+  /** The calls that a question without a task may belong to. */
+  get #candidates(): ReadonlySet<Asker> {
+    return new Set([...this.#calls, ...this.#abandoned]);
+  }
+}
+
+/** Whether the server has answered the call, with an error or with a task, so that no question without a task is left of it. */
+function isAnswered(error: unknown): boolean {
+  return error instanceof TaskClientError && (error.error !== undefined || error.taskId !== undefined);
 }
 
 /** A question as the caller's client gets it: without what only concerns the connection to the server. */

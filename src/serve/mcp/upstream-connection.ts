@@ -105,6 +105,7 @@ export class UpstreamConnection implements Upstream {
       this.#next = Promise.withResolvers();
       ended.abort(new Error(`The connection to the server ${this.name} has ended`));
       await client.close().catch(onError);
+      questions.connectionEnded();
     }
   }
 }

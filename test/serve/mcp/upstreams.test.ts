@@ -55,11 +55,11 @@ const byToken: Partial<HttpOptions> = {
   },
 };
 
-function meeting(): () => Promise<void> {
+function meeting(size = 2): () => Promise<void> {
   const all = Promise.withResolvers<void>();
   let here = 0;
   return async () => {
-    if (++here === 2) all.resolve();
+    if (++here === size) all.resolve();
     await all.promise;
   };
 }
@@ -84,6 +84,36 @@ it(
     );
     const own = await Promise.all([ann.callTool("own_who"), ben.callTool("own_who")]);
     expect(own).toMatchObject([text("accept Ann"), text("accept Ben")]);
+  },
+);
+
+it(
+  "asks nobody for a call that was cancelled, at which the server may still work",
+  { timeout: deadline },
+  async () => {
+    const [both, gate, asked] = [meeting(3), Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const { url } = await upstream((server) => {
+      server.registerTool("late", {}, async () => {
+        await both();
+        await gate.promise;
+        const question = server.server.elicitInput({ message: "Whose?", requestedSchema: nameForm });
+        asked.resolve(await question.then(({ action }) => action, String));
+        return text("too late");
+      });
+      server.registerTool("other", {}, async () => {
+        await both();
+        return text(await asked.promise);
+      });
+    });
+    const served = await gateway([mcpUpstream("up", { url, protocolVersion: "2025-06-18" })]);
+    const [ann, ben] = [await clientOf(served), await clientOf(served, answering("Ben"))];
+    const call = await ann.startTool("late");
+    const other = ben.callTool("other");
+    await both();
+    await call.cancel();
+    gate.resolve();
+    expect(await other).toMatchObject(text("cancel"));
+    expect(served.errors).toMatchObject([{ message: "A question of the server up was put to nobody" }]);
   },
 );
 
