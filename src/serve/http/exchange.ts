@@ -1,9 +1,10 @@
-import { systemClock } from "../../client/clock.ts";
-import type { LimitName } from "../../runtime/limits/limit-name.ts";
-import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
-import { retryLater } from "../../runtime/tool/retry-later.ts";
-import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { RefusedAddress } from "../../runtime/allowed-addresses.ts";
+import { retryPause } from "../../runtime/backoff.ts";
+import { systemClock } from "../../runtime/clock.ts";
+import { isNonRetryable, NonRetryableError } from "../../runtime/tool/tool-errors.ts";
+import { retryLater, saidPause } from "../../runtime/tool/retry-later.ts";
+import type { TaskContext } from "../../runtime/tool/task-context.ts";
+import { HoldfastError } from "../../task/fault.ts";
 import { shown, type HttpAnswer, type HttpRequest, type Sender } from "./send.ts";
 
 export interface Exchange {
@@ -11,7 +12,7 @@ export interface Exchange {
   /** What its entries in the journal begin with: of its own within the task. */
   readonly key: string;
   /** Makes the request. The key is the same for each try. */
-  readonly request: (idempotencyKey: string) => HttpRequest | Promise<HttpRequest>;
+  readonly request: (idempotencyKey: string) => HttpRequest;
   /** Whether the request may be sent twice: it only reads, is idempotent, or has an idempotency key that the service knows. */
   readonly mayRepeat: boolean;
   /** How often it is sent again after a failure. */
@@ -20,7 +21,6 @@ export interface Exchange {
   readonly maxBytes: number;
   /** How long the service may take for one answer, in milliseconds. Left out: no limit. */
   readonly timeoutMs?: number | undefined;
-  readonly limit?: LimitName | undefined;
   /** Called with each answer, before `next` and `cancel` are. */
   readonly prepare?: (answer: HttpAnswer) => Promise<void>;
   /** Whether the answer to a look is that the work is done. Default: any but 202 is. */
@@ -54,17 +54,9 @@ const cancelMs = 5_000;
  * done it, through restarts and without a slot. Only addresses of the same origin are followed: the request has credentials.
  */
 export async function exchange(task: TaskContext, given: Exchange): Promise<HttpAnswer> {
-  const { key, mayRepeat, retries, limit } = given;
-  const begun = await task.step([key, "begin"], ({ idempotencyKey }) => {
-    return { attempt: task.attempt, idempotencyKey };
-  });
-  const isInDoubt = begun.attempt !== task.attempt && !mayRepeat;
-  const first = await given.request(begun.idempotencyKey);
-  const options = { retries, ...(limit !== undefined && { limit }) };
-  let answer = await task.step([key, "request"], options, async ({ signal }) => {
-    if (isInDoubt) throw new NonRetryableError(inDoubt(first, "the server was restarted"));
-    return sendOnce(first, given, signal);
-  });
+  const idempotencyKey = await task.step([given.key, "begin"], (step) => step.idempotencyKey);
+  const first = given.request(idempotencyKey);
+  let answer = await begin(task, given, first);
   let from = first;
   try {
     for (let hop = 0; hop < mostHops; hop++) {
@@ -79,7 +71,36 @@ export async function exchange(task: TaskContext, given: Exchange): Promise<Http
     if (task.cancelled) await cancel(given, answer, from);
     throw error;
   }
-  throw new NonRetryableError(`${first.url} answers with one address after another.`);
+  throw new NonRetryableError(`${shown(first.url)} answers with one address after another.`);
+}
+
+/** Sends the request that begins the work, as often as it may be. */
+async function begin(task: TaskContext, given: Exchange, request: HttpRequest): Promise<HttpAnswer> {
+  const { key, mayRepeat, retries } = given;
+  if (mayRepeat)
+    return task.step([key, "request"], { retries }, async ({ signal }) => sendOnce(request, given, signal));
+  // Each try is an entry of its own, so that only an attempt that ended during a try is one whose answer was lost, and none that ended between two.
+  for (let tries = 0, failures = 0; ; tries++) {
+    const attempt = await task.step([key, "try", tries], () => task.attempt);
+    const tried = await task.step([key, "request", tries], async ({ signal }) => {
+      if (attempt !== task.attempt) throw new NonRetryableError(inDoubt(request, "the server was restarted"));
+      try {
+        return { answer: await sendOnce(request, given, signal) };
+      } catch (error) {
+        signal.throwIfAborted();
+        const saidMs = saidPause(error, systemClock.now());
+        if (isNonRetryable(error) || (saidMs === undefined && failures >= retries)) throw error;
+        const why = error instanceof Error ? error.message : String(error);
+        return { why, saidMs, pauseMs: saidMs ?? retryPause(failures + 1, systemClock) };
+      }
+    });
+    if ("answer" in tried) return tried.answer;
+    if (tried.saidMs === undefined) failures++;
+    await task.sleep([key, "pause before", tries], tried.pauseMs).catch((cause: unknown) => {
+      const isLonger = cause instanceof HoldfastError && cause.code === "outlives_task";
+      throw isLonger ? new Error(tried.why, { cause }) : cause;
+    });
+  }
 }
 
 /** Looks until the answer is not that the work goes on. */
@@ -90,13 +111,13 @@ async function look(
   next: HttpRequest,
   pauseMs: number | undefined,
 ): Promise<HttpAnswer> {
-  const { key, retries, limit } = given;
+  const { key, retries } = given;
   const { isDone = isFinal } = given;
   const every = given.every ?? pauseMs ?? firstLookMs;
   if (pauseMs !== undefined) await task.sleep([key, "pause", hop], pauseMs);
   const pace =
     given.every === undefined ? { every, factor: 1.5, maxEvery: Math.max(every, longestLookMs) } : { every };
-  const options = { ...pace, retries, until: isDone, ...(limit !== undefined && { limit }) };
+  const options = { ...pace, retries, until: isDone };
   return task.poll([key, "look", hop], options, async ({ signal }) => {
     const answer = await sendOnce(next, { ...given, mayRepeat: true }, signal);
     const ms = isDone(answer) ? undefined : retryAfterMs(answer);
@@ -117,7 +138,7 @@ export function statusRequest(
   const address = headers["location"] ?? headers["operation-location"] ?? headers["content-location"];
   if (address === undefined || !URL.canParse(address, url)) return undefined;
   const { "content-type": _, "idempotency-key": __, prefer: ___, ...rest } = from.headers;
-  return { method: "GET", url: new URL(address, url).href, headers: rest };
+  return { method: "GET", url: new URL(address, url).href, headers: rest, prove: from.prove };
 }
 
 async function sendOnce(
@@ -130,9 +151,11 @@ async function sendOnce(
   }: Pick<Exchange, "sender" | "mayRepeat" | "maxBytes" | "timeoutMs">,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
+  const proven = await provenOf(request); // a failure here is none of the request
+  signal.throwIfAborted();
   let answer: HttpAnswer;
   try {
-    answer = await sender.send(request, { maxBytes, signal, timeoutMs });
+    answer = { ...(await sender.send(proven, { maxBytes, signal, timeoutMs })), url: request.url };
   } catch (cause) {
     signal.throwIfAborted();
     const why = reasonOf(cause);
@@ -146,6 +169,10 @@ async function sendOnce(
   }
   if ((mayRepeat ? passing : untouched).has(answer.status)) throw new RefusedError(request, answer);
   return answer;
+}
+
+async function provenOf(request: HttpRequest): Promise<HttpRequest> {
+  return request.prove === undefined ? request : request.prove(request);
 }
 
 /** The step that throws it waits as long as its `Retry-After` says. */
@@ -163,12 +190,12 @@ class RefusedError extends Error {
   }
 }
 
-/** How long the service asks to wait (RFC 9110). */
+/** How long the service asks to wait (RFC 9110); also if it says "now", the work has not ended. */
 function retryAfterMs({ headers }: HttpAnswer): number | undefined {
   const said = headers["retry-after"];
   if (said === undefined) return undefined;
   const ms = /^\d+$/u.test(said) ? Number(said) * 1_000 : Date.parse(said) - systemClock.now();
-  return Number.isFinite(ms) ? Math.max(ms, 0) : undefined;
+  return Number.isFinite(ms) ? Math.max(ms, firstLookMs) : undefined;
 }
 
 function assertSameOrigin(next: HttpRequest, first: HttpRequest): void {
@@ -184,7 +211,9 @@ async function cancel(given: Exchange, answer: HttpAnswer, from: HttpRequest): P
   if (request === undefined) return;
   const { signal } = new AbortController();
   const { sender, maxBytes } = given;
-  await sender.send(request, { maxBytes, signal, timeoutMs: cancelMs }).catch(() => undefined); // the work ends by itself
+  await provenOf(request)
+    .then((proven) => sender.send(proven, { maxBytes, signal, timeoutMs: cancelMs }))
+    .catch(() => undefined); // the work ends by itself
 }
 
 function inDoubt(request: HttpRequest, why: string): string {

@@ -7,7 +7,7 @@ import { assertPlaceholders, at, filledJson, type Scope } from "../template.ts";
 import { described, errorResult, jsonResult, type ToolSettings } from "../tool-settings.ts";
 import { exchange, statusRequest, type Exchange } from "./exchange.ts";
 import { assertUrl, requestOf, type Credentials, type RequestTemplate } from "./request-template.ts";
-import { Sender, type HttpAnswer, type HttpRequest } from "./send.ts";
+import { Sender, shown, type HttpAnswer, type HttpRequest } from "./send.ts";
 
 /** Where in the JSON of an answer the state of a job is, and which states count. */
 export interface StateCondition {
@@ -304,7 +304,7 @@ function part(state: unknown, pointer = ""): unknown {
 async function resultOf(answer: HttpAnswer, task: TaskContext): Promise<CallToolResult> {
   const { headers, text = "", bytes, isLarge, url } = answer;
   if (isLarge === true)
-    return errorResult(`The answer of ${url} has more than ${maxBytes} bytes, and was not read.`);
+    return errorResult(`The answer of ${shown(url)} has more than ${maxBytes} bytes, and was not read.`);
   if (bytes !== undefined) {
     const mimeType = headers["content-type"]?.split(";")[0]?.trim() ?? "application/octet-stream";
     if (mimeType.startsWith("image/"))

@@ -14,6 +14,8 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer> | undefined;
+  /** The same request with the credentials of now, which are in nothing that is stored or shown. */
+  readonly prove?: ((request: HttpRequest) => Promise<HttpRequest>) | undefined;
 }
 
 /** The answer to a request, as the journal keeps it. */

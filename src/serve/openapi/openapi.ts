@@ -129,17 +129,13 @@ class OpenApiTools {
       },
       handler: async (args, task) => this.#call(operation, own, args, task),
       approval: own.approval,
-      preview: async (args) => shownRequest(await this.#request(operation, args, "preview")),
+      preview: async (args) => shownRequest(this.#request(operation, args, "preview")),
     };
   }
 
-  async #request(
-    operation: Operation,
-    args: Readonly<Record<string, unknown>>,
-    key: string,
-  ): Promise<HttpRequest> {
+  #request(operation: Operation, args: Readonly<Record<string, unknown>>, key: string): HttpRequest {
     const { headers = {}, idempotencyHeader, respondAsync = false } = this.#options;
-    const request = await operation.request(this.#server, args, `holdfast-${key.replaceAll(/\W/gu, "")}`);
+    const request = operation.request(this.#server, args, `holdfast-${key.replaceAll(/\W/gu, "")}`);
     const changes = operation.annotations.readOnlyHint !== true;
     return {
       ...request,
@@ -162,8 +158,7 @@ class OpenApiTools {
     const mayRepeat =
       own.mayRepeat ?? (operation.annotations.idempotentHint === true || idempotencyHeader !== undefined);
     const isPending = (answer: HttpAnswer): boolean => goesOn(answer, own.pending);
-    // Links name what was asked. Their requests have credentials, and so are made anew in each attempt.
-    const request = await this.#request(operation, args, "links");
+    const request = this.#request(operation, args, "links"); // links name what was asked
     const asked: Asked = { operation, args, request };
     let cancelling: HttpRequest | undefined;
     const linked = new Map<HttpAnswer, HttpRequest | undefined>();
@@ -173,8 +168,8 @@ class OpenApiTools {
       const ending = links.find(
         ([name, { operation: to }]) => to.method !== "GET" && acting.test(`${name} ${to.id} ${to.method}`),
       )?.[1];
-      linked.set(answer, looking && (await this.#request(looking.operation, looking.args, "look")));
-      if (ending !== undefined) cancelling = await this.#request(ending.operation, ending.args, "cancel");
+      linked.set(answer, looking && this.#request(looking.operation, looking.args, "look"));
+      if (ending !== undefined) cancelling = this.#request(ending.operation, ending.args, "cancel");
     };
     const answer = await exchange(task, {
       sender: this.#sender,

@@ -27,7 +27,7 @@ export interface Operation {
     server: string,
     args: Readonly<Record<string, unknown>>,
     boundary: string,
-  ) => Promise<HttpRequest>;
+  ) => HttpRequest;
 }
 
 export interface ReadOperations {
@@ -132,11 +132,14 @@ function readOperation(
     },
     parameters,
     responses: document.object(own["responses"]),
-    request: async (server, args, boundary) => {
-      const proof: Proof = { headers: {}, query: [], cookies: [] };
-      await prove(proof);
-      return requestOf({ method, path, parameters, body, proof }, server, args, boundary);
-    },
+    request: (server, args, boundary) => ({
+      ...requestOf({ method, path, parameters, body }, server, args, boundary),
+      prove: async (request) => {
+        const proof: Proof = { headers: {}, query: [], cookies: [] };
+        await prove(proof);
+        return withProof(request, proof);
+      },
+    }),
   };
 }
 
@@ -177,11 +180,10 @@ interface RequestParts {
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly body: Body | undefined;
-  readonly proof: Proof;
 }
 
 function requestOf(
-  { method, path, parameters, body, proof }: RequestParts,
+  { method, path, parameters, body }: RequestParts,
   server: string,
   args: Readonly<Record<string, unknown>>,
   boundary: string,
@@ -200,14 +202,27 @@ function requestOf(
     else cookies.push(...inQuery(parameter, value));
   }
   assertSamePath(path, path.replaceAll(/\{[^}]+\}/gu, "x"), filled);
-  const all = [...query, ...proof.query].join("&");
-  const sent = [...cookies, ...proof.cookies].join("; ");
+  const all = query.join("&");
+  const sent = cookies.join("; ");
   const value = args[bodyArgument];
   const written = body === undefined || value === undefined ? undefined : body.write(value, boundary);
   return {
     method,
     url: `${server}${filled}${all === "" ? "" : `?${all}`}`,
-    headers: { ...headers, ...written?.headers, ...(sent !== "" && { cookie: sent }), ...proof.headers },
+    headers: { ...headers, ...written?.headers, ...(sent !== "" && { cookie: sent }) },
     ...(written?.body !== undefined && { body: written.body }),
+  };
+}
+
+function withProof(request: HttpRequest, { headers, query, cookies }: Proof): HttpRequest {
+  const url = new URL(request.url);
+  const asked = url.search === "" ? [] : url.search.slice(1).split("&");
+  url.search = [...asked, ...query.filter((each) => !asked.includes(each))].join("&");
+  const { cookie } = request.headers;
+  const sent = [...(cookie === undefined ? [] : [cookie]), ...cookies].join("; ");
+  return {
+    ...request,
+    url: url.href,
+    headers: { ...request.headers, ...(sent !== "" && { cookie: sent }), ...headers },
   };
 }

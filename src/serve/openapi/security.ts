@@ -129,6 +129,8 @@ function clientTokens(
       signal: new AbortController().signal,
       timeoutMs: tokenMs,
     });
+    if (status === 429 || status >= 500)
+      throw new Error(`The authorization server gave no token now (HTTP ${status}).`);
     const answer: unknown = text.startsWith("{") ? JSON.parse(text) : {};
     const { access_token: token, expires_in: seconds } = isJsonObject(answer) ? answer : {};
     if (status !== 200 || typeof token !== "string")

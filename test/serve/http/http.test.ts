@@ -117,6 +117,33 @@ describe("a request", () => {
     expect(once.seen).toHaveLength(1);
   });
 
+  it("that the service has refused for a while is sent when it says, also by the next server, and is not lost", async () => {
+    const { seen, origin } = await service((_, count) =>
+      count === 1 ? { status: 429, headers: { "retry-after": "3600" } } : { body: { id: 7 } },
+    );
+    await using t = await serving({ method: "POST", url: origin, idempotencyHeader: null, concurrency: 1 });
+    const task = await t.start("tool");
+    await vi.waitUntil(() => seen.length === 1, 8_000);
+    await t.clock.advance("30m");
+    await t.crash();
+    await t.restart();
+    await t.clock.advance("29m");
+    expect(seen).toHaveLength(1);
+    await t.clock.advance("2m");
+    expect(await task.result()).toMatchObject({ structuredContent: { id: 7 } });
+    expect(seen).toHaveLength(2);
+  });
+
+  it("whose refusal lasts longer than its task says what the service said, and one that is refused again and again ends", async () => {
+    const long = await service(() => ({ status: 429, headers: { "retry-after": "999999999" } }));
+    const once = { method: "POST", idempotencyHeader: null } as const;
+    const refused = { isError: true, content: [{ text: expect.stringMatching(/HTTP 429/) }] };
+    expect(await resultOf({ ...once, url: long.origin })).toMatchObject(refused);
+    const busy = await service(() => ({ status: 429 }));
+    expect(await resultOf({ ...once, url: busy.origin, retries: 2 })).toMatchObject(refused);
+    expect([long.seen.length, busy.seen.length]).toEqual([1, 3]);
+  });
+
   it("goes to no address that is not public, unless it is allowed, and to no host that a caller chooses", async () => {
     const { origin, seen } = await service(() => ({}));
     expect(await resultOf({ url: origin, allow: [] })).toMatchObject({
@@ -160,6 +187,39 @@ describe("a job", () => {
     });
     expect(await resultOf({ ...followed, url: `${origin}/jobs` })).toMatchObject({
       structuredContent: { rows: 3 },
+    });
+  });
+
+  it.each(["0", "Thu, 01 Jan 1970 00:00:00 GMT"])(
+    "is looked at in time if Retry-After says now: %s",
+    async (now) => {
+      const { origin, seen } = await service(({ line }, count) =>
+        count < 4
+          ? {
+              status: 202,
+              headers: { "retry-after": now, ...(line.startsWith("POST") && { location: "/jobs/1" }) },
+            }
+          : { body: { url: "done" } },
+      );
+      await using t = await serving({ method: "POST", url: `${origin}/jobs` });
+      const task = await t.start("tool");
+      await vi.waitUntil(() => seen.length === 1, 8_000);
+      await t.clock.advance("500ms");
+      expect(seen).toHaveLength(1);
+      await t.clock.advance("3s");
+      expect(await task.result()).toMatchObject({ structuredContent: { url: "done" } });
+    },
+  );
+
+  it("without an end shows nothing of the query, which may have keys in it", async () => {
+    const { origin } = await service(({ line }) => ({
+      status: 303,
+      headers: { location: `${line.slice(4)}1` },
+    }));
+    const result = await resultOf({ url: `${origin}/hop?key=SECRET` });
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: `${origin}/hop answers with one address after another.` }],
     });
   });
 

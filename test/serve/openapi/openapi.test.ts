@@ -170,3 +170,40 @@ it("gets tokens of OAuth 2 for a client, once for several calls", async () => {
   expect(received.filter(({ url: at }) => at === "/token")).toHaveLength(1);
   expect(received.at(-1)?.headers.authorization).toBe("Bearer t0k");
 });
+
+it("looks at work with the credentials of now, also those of the address, which are in no answer", async () => {
+  let given = 0;
+  const { url, received } = await service(({ method, url: at, headers }, response, times) => {
+    if (at === "/token" && times === 3) json(response, 503, {});
+    else if (at === "/token") json(response, 200, { access_token: `t${++given}`, expires_in: 1 });
+    else if (headers.authorization !== `Bearer t${given}` || !at.includes("api_key=k3y"))
+      json(response, 401, {});
+    else if (method === "POST") json(response, 202, {}, { location: "/status/1?of=a" });
+    else if (times === 1) json(response, 202, {});
+    else response.writeHead(200, { "content-type": "text/plain" }).end("x".repeat(300_000));
+  });
+  const clientCredentials = { tokenUrl: `${url}/token`, scopes: {} };
+  const document = {
+    ...jobApi,
+    security: [{ login: [], key: [] }],
+    components: {
+      ...jobApi.components,
+      securitySchemes: {
+        login: { type: "oauth2", flows: { clientCredentials } },
+        key: { type: "apiKey", in: "query", name: "api_key" },
+      },
+    },
+  };
+  const { call } = await serving({
+    document,
+    server: url,
+    include: ["startJob"],
+    credentials: { login: { clientId: "id", clientSecret: "s" }, key: "k3y" },
+  });
+  const result = JSON.stringify(await call("startJob", { path_kind: "a", body: { name: "n" } }));
+  expect(result).toContain("has more than 262144 bytes");
+  expect(result).not.toContain("k3y");
+  const looks = received.filter(({ method }) => method === "GET");
+  expect(looks.map(({ url: at }) => at)).toEqual(Array<string>(2).fill("/status/1?of=a&api_key=k3y"));
+  expect(given).toBe(3);
+});
