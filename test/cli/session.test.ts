@@ -9,6 +9,7 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { serveSessions } from "../sdk-v1/http.ts";
 import { folder, root, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
+import { keys, Pty } from "./terminal/pty.ts";
 
 /** A server with a memory, as browsers and debuggers have: it counts its calls, and says who it is. */
 const counter = `
@@ -159,6 +160,21 @@ it("ends after its idle time, and with the server, and says so", { timeout: 60_0
   process.kill(Number(stdout.split(" ")[0]), "SIGKILL");
   await vi.waitUntil(() => session("@killed") === undefined, { timeout: 30_000 });
 });
+
+it.runIf(process.platform === "linux")(
+  "ends with the terminal in which it was opened",
+  { timeout: 60_000 },
+  async () => {
+    const { run, session, state } = await user();
+    const pty = await Pty.holdfast(["open", "@page", "--", process.execPath, "-e", counter], { state });
+    expect(await pty.ends()).toBe(0);
+    const [pid] = (await run("@page", "call", "count")).stdout.split(" ").map(Number);
+    expect(isAlive(pid ?? 0)).toBe(true);
+    pty.type(keys.enter); // for which the shell of the terminal waits
+    await vi.waitUntil(() => session("@page") === undefined, { timeout: 30_000 });
+    expect(isAlive(pid ?? 0)).toBe(false);
+  },
+);
 
 it.each([
   [

@@ -16,7 +16,7 @@ import { SharedConnection } from "./shared-connection.ts";
 const maxAnswerBytes = 256 * 1024 ** 2;
 const maxLogCharacters = 4_000;
 /** How often to look whether the terminal is still there. */
-const lookMs = 5_000;
+const lookMs = 2_000;
 
 /** Starts the server, and passes messages on between it and commands until the session ends. Says on stdout when it is ready, or why not. */
 export async function keepSession({ stdin, stdout }: Io): Promise<ExitCode> {
