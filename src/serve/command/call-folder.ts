@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { access, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
-import { dirname, extname, join, relative } from "node:path";
+import { dirname, extname, join, parse, relative } from "node:path";
 import { systemClock } from "../../runtime/clock.ts";
 import { usualExecFolder } from "../../runtime/exec/own-environment.ts";
 
@@ -49,6 +49,25 @@ export async function filesOf(folder: string): Promise<readonly string[]> {
     .filter((entry) => entry.isFile())
     .map((entry) => relative(out, join(entry.parentPath, entry.name)))
     .toSorted();
+}
+
+const longestName = 180;
+
+/** A name for each file by its path: one that an artifact may have, and that no other file and no other entry of the task's journal has. */
+export function artifactNames(files: readonly string[]): ReadonlyMap<string, string> {
+  const taken = new Set(["approval"]);
+  const names = new Map<string, string>();
+  for (const file of files) {
+    // oxlint-disable-next-line no-control-regex
+    const { name, ext } = parse(file.replaceAll(/[/\\"\x00-\x1f\x7f]/g, "-"));
+    const end = ext.slice(0, longestName / 2);
+    const begin = name.slice(0, longestName - end.length);
+    let found = begin + end;
+    for (let count = 2; taken.has(found); count++) found = `${begin}-${count}${end}`;
+    taken.add(found);
+    names.set(file, found.toWellFormed());
+  }
+  return names;
 }
 
 export function readFileOf(folder: string, name: string): AsyncIterable<Uint8Array> {

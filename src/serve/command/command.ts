@@ -11,6 +11,7 @@ import { assertPlaceholders, filled, type Scope } from "../template.ts";
 import { described, errorResult, jsonResult, type ToolSettings } from "../tool-settings.ts";
 import { argvOf, assertArgv, type ArgvItem } from "./argv.ts";
 import {
+  artifactNames,
   filesOf,
   isHere,
   makeCallFolder,
@@ -161,7 +162,7 @@ class CommandCall {
 
   async #call(given: Record<string, unknown>, task: TaskContext): Promise<CallToolResult> {
     const args = this.#input.withDefaults(given);
-    const folder = await task.step("folder", makeCallFolder);
+    const folder = await task.step(["command", "folder"], makeCallFolder);
     const dispose = (): void => {
       if (task.cancelled) void removeCallFolder(folder).catch(() => undefined); // it is removed some day
     };
@@ -171,17 +172,15 @@ class CommandCall {
       const running = this.#run(folder, { ...args, out: outFolder(folder) }, task);
       await messages.follow(running);
       const ended = await running;
-      const { files, result } = await task.step("collect", async () => {
+      const { files, result } = await task.step(["command", "collect"], async () => {
         if (!(await isHere(folder)))
           throw new Error("The program has ended on another machine, where its files are.");
         return { files: await filesOf(folder), result: messages.result };
       });
       const links = [];
-      for (const name of files)
+      for (const [file, name] of artifactNames(files))
         links.push(
-          await task.artifact(name.replaceAll("/", "-"), () => readFileOf(folder, name), {
-            mimeType: mediaTypeOf(name),
-          }),
+          await task.artifact(name, () => readFileOf(folder, file), { mimeType: mediaTypeOf(file) }),
         );
       const said = this.#resultOf(ended, result);
       return { ...said, content: [...said.content, ...links] };
@@ -221,7 +220,7 @@ class CommandCall {
     };
     try {
       return await task.exec(
-        "run",
+        ["command", "run"],
         "/bin/sh",
         ["-c", openDescriptors, "sh", folder, ...argvOf(run, scope)],
         options,

@@ -26,13 +26,19 @@ interface Message {
   readonly ask?: unknown;
   readonly schema?: unknown;
   readonly result?: unknown;
+  /** Of the shell: a try begins. */
+  readonly begins?: unknown;
 }
 
-/** In a shell, before the program. The pipe is opened for both directions, so that it stays without the server. */
+/**
+ * In a shell, before each try of the program; nothing is left of the results of the one before. The pipe is opened for both directions, so that it stays
+ * without the server.
+ */
 export const openDescriptors = `
 folder=$1
 shift
-mkdir -p "$folder/out"
+rm -rf "$folder/out" && mkdir -p "$folder/out" || exit 126
+printf '\\n{"begins":true}\\n' >>"$folder/messages"
 rm -f "$folder/answers"
 mkfifo -m 600 "$folder/answers" || exit 126
 exec 3>>"$folder/messages" 4<>"$folder/answers"
@@ -119,7 +125,8 @@ export class Messages {
       );
       return;
     }
-    const { progress, total, message: text, status, log, level, data, output, ask, result } = message;
+    const { progress, total, message: text, status, log, level, data, output, ask, result, begins } = message;
+    if (begins === true) this.#result = undefined;
     if (typeof progress === "number")
       this.#task.progress(
         progress,

@@ -82,12 +82,12 @@ function expand(
   visit(document, {
     Scalar(key, node, ancestors) {
       if (key === "key" || typeof node.value !== "string" || !node.value.includes("${")) return;
-      const isTemplate = ancestors.some(
-        (each) => isPair(each) && isScalar(each.key) && each.key.value === "tools",
+      const path = ancestors.flatMap((each) =>
+        isPair(each) && isScalar(each.key) ? [String(each.key.value)] : [],
       );
       const put = (text: string): string =>
         // What is in a secret is no placeholder of a tool.
-        isTemplate ? text.replace(/\{([A-Za-z_][\w-]*(?:\/[^{}\s]*)?)\}/g, "{{$1}}") : text;
+        isTemplate(path) ? text.replace(/\{([A-Za-z_][\w-]*(?:\/[^{}\s]*)?)\}/g, "{{$1}}") : text;
       node.value = node.value.replace(/\$\{(env|file):([^}]*)\}/g, (_, kind: string, name: string) => {
         const value = kind === "env" ? env[name] : textIn(resolve(folder, name));
         if (value !== undefined) return put(value);
@@ -98,6 +98,18 @@ function expand(
       });
     },
   });
+}
+
+/** Where the texts of a tool have placeholders. */
+const templates: Readonly<Record<string, readonly string[]>> = {
+  command: ["run", "stdin", "env"],
+  http: ["url", "query", "headers", "body", "poll", "result", "cancel"],
+  approval: ["message"],
+};
+
+function isTemplate([top, , kind = "", member]: readonly string[]): boolean {
+  if (top !== "tools" || !Object.hasOwn(templates, kind)) return false;
+  return member === undefined || (templates[kind]?.includes(member) ?? false);
 }
 
 function textIn(path: string): string | undefined {

@@ -27,6 +27,8 @@ import { Security } from "./security.ts";
 /** The longest answer that becomes a result; a longer one, or one that is no text, becomes a file. */
 const maxAnswerBytes = 256 * 1024;
 
+const longestName = 180;
+
 const acting = /cancel|abort|stop|delete/iu;
 
 /**
@@ -262,7 +264,7 @@ function fileName({ url, headers }: HttpAnswer): string {
     /filename="([^"]+)"|filename=([^;\s]+)/iu.exec(headers["content-disposition"] ?? "") ?? [];
   const last = new URL(url).pathname.split("/").at(-1);
   const name = (quoted ?? plain ?? last ?? "").replaceAll(/[^\w.-]/gu, "_");
-  return name === "" || /^\.+$/u.test(name) ? "answer" : name;
+  return /^(?:\.*|approval)$/u.test(name) ? "answer" : name.slice(-longestName); // the approval of the call is in the same journal
 }
 
 const secret = /authorization|cookie|key|token|secret/iu;

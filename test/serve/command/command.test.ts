@@ -147,6 +147,50 @@ describe("the result of a command", () => {
   });
 });
 
+it("has all files of a command, whatever their names are", async () => {
+  const names = [
+    "run",
+    "folder",
+    "collect",
+    "approval",
+    "a-b",
+    "a/b",
+    "a-b-2",
+    '["ask","go"]',
+    "x.txt",
+    "x\\\ty",
+  ];
+  const script = `cd "$1"; shift; mkdir a; for each; do printf 1 > "$each"; done; printf 1 > ${"n".repeat(240)}.csv`;
+  await using t = await serving({
+    run: ["bash", "-c", script, "bash", "{out}", ...names],
+    approval: { by: "user" },
+  });
+  t.answers({ approval: { action: "accept", content: { approve: true } } });
+  const { content } = await t.call("tool");
+  const links = content.filter(({ type }) => type === "resource_link") as readonly {
+    name: string;
+    size: number;
+  }[];
+  expect(links).toHaveLength(names.length + 1);
+  expect(links.every(({ size }) => size === 1)).toBe(true);
+  const found = links.map(({ name }) => name);
+  expect(new Set(found).size).toBe(links.length);
+  expect(found).toEqual(expect.arrayContaining(["run", "folder", "collect", "a-b", "x.txt", "x--y"]));
+});
+
+it("has only what the last try of a command has made", async () => {
+  const ran = join(state, "ran");
+  await rm(ran, { force: true });
+  const script = `
+    if [ -e ${ran} ]; then echo well; printf 12 > "$1/second"; exit; fi
+    touch ${ran}; printf '{"result":"half"}\n{"progr' >&3; mkdir "$1/a"; printf 1 > "$1/a/first"; exit 75`;
+  await using t = await serving({ run: shell(script, "{out}"), exitCodes: { 75: "retry" } });
+  const task = await t.start("tool");
+  await t.clock.advance("1s");
+  const result = await task.result();
+  expect(result.content).toMatchObject([{ type: "text", text: "well" }, { name: "second" }]);
+});
+
 describe("what a program writes to file descriptor 3", () => {
   it("is progress, status, log, output and a result", async () => {
     const lines = [

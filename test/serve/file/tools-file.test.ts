@@ -100,6 +100,20 @@ it("puts in values of variables and files, in which nothing is a placeholder", a
   expect(found[0]).toMatch(/^echo a\{file\}b x/);
 });
 
+it("leaves a secret as it is where there are no placeholders", async () => {
+  const text = (secret: string): string =>
+    `tools:\n  a:\n    description: "${secret}"\n    http:\n      url: https://api.example.com\n      credentials: { bearer: "${secret}", headers: { x: "${secret}" } }\n      body: { credentials: "${secret}" }\n`;
+  await writeFile(path, text("${env:SECRET}"));
+  const { tools = {} } = toolsFileAt(path, { SECRET: "p{abc}q" }).load().file;
+  expect(tools["a"]).toMatchObject({
+    description: "p{abc}q",
+    http: {
+      credentials: { bearer: "p{abc}q", headers: { x: "p{abc}q" } },
+      body: { credentials: "p{{abc}}q" },
+    },
+  });
+});
+
 it("has a JSON Schema for editors, with a description of what is in it", () => {
   const { properties, additionalProperties } = toolsFileSchema() as {
     properties: Record<string, { description?: string }>;

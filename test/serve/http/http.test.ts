@@ -225,11 +225,11 @@ describe("a job", () => {
 
   it("that fails says why", async () => {
     const { origin } = await service(({ line }) =>
-      line.startsWith("POST") ? { body: { id: 5 } } : { body: { state: "failed", why: "no paper" } },
+      line.startsWith("POST") ? { body: { id: 5 } } : { body: { state: "failed", why: "no {paper}" } },
     );
     expect(await resultOf({ ...followed, url: `${origin}/jobs` })).toMatchObject({
       isError: true,
-      content: [{ text: "The job of tool has failed: no paper" }],
+      content: [{ text: "The job of tool has failed: no {paper}" }],
     });
   });
 

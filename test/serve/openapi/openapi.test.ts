@@ -81,7 +81,13 @@ it("sends a read again, and nothing that may have had an effect", async () => {
 it("sends and receives files", async () => {
   const { url, received } = await service(({ method }, response) => {
     if (method === "POST") json(response, 200, "stored");
-    else response.writeHead(200, { "content-type": "image/png" }).end(Buffer.from([1, 2, 3]));
+    else
+      response
+        .writeHead(200, {
+          "content-type": "image/png",
+          "content-disposition": "attachment; filename=approval",
+        })
+        .end(Buffer.from([1, 2, 3]));
   });
   const { call } = await serving({ server: url });
   const file = Buffer.from("a file").toString("base64");
@@ -93,7 +99,7 @@ it("sends and receives files", async () => {
     /name="file"; filename="file"\r\ncontent-type: application\/octet-stream\r\n\r\na file\r\n/u,
   );
   expect(await call("picture")).toMatchObject({
-    content: [{ type: "resource_link", mimeType: "image/png" }],
+    content: [{ type: "resource_link", name: "answer", mimeType: "image/png" }],
   });
 });
 
