@@ -4,6 +4,7 @@ import type { ConnectOptions } from "../../client/connect-options.ts";
 import { connect } from "../../client/connect.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import type { ServerTarget } from "../../client/transport/server-connection.ts";
+import { unlessAborted } from "../../client/unless-aborted.ts";
 import { systemClock as serverClock } from "../../runtime/clock.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { millisecondsOf } from "../../task/time.ts";
@@ -52,8 +53,17 @@ class OpenUpstream implements OpenSource {
 
   static async open(name: string, options: McpUpstreamOptions, host: SourceHost): Promise<OpenUpstream> {
     const opened = new OpenUpstream(name, options, host);
-    await opened.#connection.tried;
-    await opened.#refreshing;
+    const deadline = systemClock.deadline(openMs);
+    try {
+      await unlessAborted(opened.#connection.tried, deadline.signal);
+      await unlessAborted(opened.#refreshing, deadline.signal);
+    } catch {
+      host.onError(
+        new Error(`The server ${name} has not listed its tools yet. They are served once it has.`),
+      );
+    } finally {
+      deadline.clear();
+    }
     return opened;
   }
 
@@ -133,6 +143,7 @@ class OpenUpstream implements OpenSource {
       name: this.#name,
       target: targetOf(this.#options),
       options: { ...connectOptionsOf(this.#name, this.#options), ...(token && { token }) },
+      isForOneCall: true,
       onError: this.#host.onError,
     });
     try {
@@ -190,3 +201,6 @@ async function check(name: string, options: McpUpstreamOptions): Promise<readonl
 
 /** How long a server may take to answer a check, in milliseconds. */
 const checkMs = 20_000;
+
+/** How long a start or a reload waits for the tools of a server, in milliseconds. */
+const openMs = 15_000;

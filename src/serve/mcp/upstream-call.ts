@@ -5,6 +5,8 @@ import type { HandleStore, StoredCall } from "../../client/handles/handle-store.
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "../../client/task/task-handle.ts";
 import type { TaskReference } from "../../client/task/task-reference.ts";
+import { unlessAborted } from "../../client/unless-aborted.ts";
+import { RetryLater } from "../../runtime/tool/retry-later.ts";
 import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { askerOf, type Asker, type RelayedQuestions } from "./relayed-questions.ts";
@@ -15,6 +17,8 @@ export interface Upstream {
   readonly name: string;
   /** The connection of now, or the next one when that is open. Rejects with the signal's reason. */
   readonly client: (signal: AbortSignal) => Promise<TaskClient>;
+  /** Undefined while there is no connection. */
+  readonly current: TaskClient | undefined;
   /** Receives the questions of all its connections. */
   readonly questions: RelayedQuestions;
   /** That of its connections, in memory. Some servers show a task only in the session that made it, which is known from here. */
@@ -45,6 +49,10 @@ const mostRepeats = 5;
 const shortestPauseMs = 250;
 const longestPauseMs = 30_000;
 
+/** How long a call that begins waits for a connection with its slot, and the pauses without one in which it waits after that, in milliseconds. */
+const connectMs = 1_000;
+const connectPausesMs = [1_000, 2_000, 4_000, 8_000, 15_000];
+
 /**
  * Calls a tool of another server within a task, and resolves with its result. The intention is in the journal before the call is sent, and the
  * task that the server made of it before anybody waits. So the next attempt goes on with that task. A call without one, whose answer was lost, is
@@ -64,8 +72,9 @@ export async function callUpstream(
   const { idempotencyKey } = begun;
   const sentAt = isSentBefore && !call.mayRepeat ? begun.at : undefined;
   const repeats = call.mayRepeat ? { retries: mostRepeats } : {};
+  const connected = connecting(task, upstream);
   let started = await task.step([call.key, "call"], repeats, async ({ signal }) =>
-    start(task, upstream, call, ask, { idempotencyKey, sentAt, signal }),
+    start(task, upstream, call, ask, connected, { idempotencyKey, sentAt, signal }),
   );
   for (let round = 1; ; round++) {
     if ("result" in started) return started.result;
@@ -73,7 +82,7 @@ export async function callUpstream(
     const end = await endOf(task, upstream, { ...call, mayRepeat }, ask, started);
     if (end !== "lost") return end.result;
     started = await task.step([call.key, "call", round], repeats, async ({ signal, idempotencyKey: key }) =>
-      start(task, upstream, call, ask, { idempotencyKey: key, signal }),
+      start(task, upstream, call, ask, connected, { idempotencyKey: key, signal }),
     );
   }
 }
@@ -85,18 +94,42 @@ export async function passThrough(
   { tool, args, key }: UpstreamCall,
 ): Promise<CallToolResult> {
   const { signal } = task;
-  const client = await upstream.client(signal);
   const options = { signal, cancelOnAbort: true, onProgress: reportTo(task) };
   const ask = askerOf(task, key);
   const onTask = ({ taskId }: TaskReference): void => {
     upstream.questions.duringTask(taskId, ask, () => ended).catch(() => undefined); // the caller gets it below
   };
-  const ended: Promise<CallToolResult> = upstream.questions.duringCall(ask, () =>
-    client.callTool(tool, args, { ...options, onTask }),
-  );
-  return ended.catch((error: unknown) => {
+  let ended: Promise<CallToolResult>;
+  try {
+    const client = await upstream.client(signal);
+    ended = upstream.questions.duringCall(ask, () => client.callTool(tool, args, { ...options, onTask }));
+    return await ended;
+  } catch (error) {
     throw failureOf(error, upstream, tool);
-  });
+  }
+}
+
+/** Gives the connection to the tries of a step, which wait longer than a moment without a slot: other tools need not wait for this server. */
+function connecting(task: TaskContext, upstream: Upstream): Upstream["client"] {
+  let tries = 0;
+  return async (signal) => {
+    const { current, name } = upstream;
+    if (current !== undefined) return current;
+    const late = systemClock.deadline(tries === 0 ? connectMs : 1);
+    try {
+      return await unlessAborted(upstream.client(late.signal), signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!late.signal.aborted) throw error;
+      task
+        .status(`The server ${name} cannot be reached at present. The call waits for it.`)
+        .catch(() => undefined);
+      const pauseMs = connectPausesMs[tries++] ?? connectPausesMs.at(-1) ?? 0;
+      throw new RetryLater(pauseMs, `The server ${name} could not be reached, and was sent nothing.`);
+    } finally {
+      late.clear();
+    }
+  };
 }
 
 async function start(
@@ -104,11 +137,12 @@ async function start(
   upstream: Upstream,
   { tool, args, mayRepeat }: UpstreamCall,
   ask: Asker,
+  connected: Upstream["client"],
   options: CallOptions & { readonly signal: AbortSignal },
 ): Promise<Started> {
-  const client = await upstream.client(options.signal);
   const reports = { onProgress: reportTo(task), onTrouble: troubles(task, upstream) };
   try {
+    const client = await connected(options.signal);
     const started = await upstream.questions.duringCall(ask, () =>
       client.startTool(tool, args, { ...options, ...reports }),
     );

@@ -2,6 +2,7 @@ import { systemClock } from "../../client/clock.ts";
 import { connect } from "../../client/connect.ts";
 import type { ConnectOptions } from "../../client/connect-options.ts";
 import { memoryHandles } from "../../client/handles/memory-handles.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import type { ServerTarget } from "../../client/transport/server-connection.ts";
 import { unlessAborted } from "../../client/unless-aborted.ts";
@@ -14,6 +15,8 @@ export interface UpstreamConnectionSetup {
   readonly options: ConnectOptions;
   /** Called with each new connection; what it returns ends with that. */
   readonly onConnected?: (client: TaskClient, signal: AbortSignal) => void;
+  /** It is for one call, which hears that the server refuses it, or speaks no MCP, and fails then. Default: it is tried until that is corrected. */
+  readonly isForOneCall?: boolean;
   /** Receives why there is no connection. */
   readonly onError: (error: unknown) => void;
 }
@@ -64,13 +67,14 @@ export class UpstreamConnection implements Upstream {
 
   async #run(): Promise<void> {
     const { signal } = this.#closing;
-    const { onError } = this.#setup;
+    const { onError, isForOneCall = false } = this.#setup;
     let pauseMs = shortestPauseMs;
     while (!signal.aborted) {
       const since = systemClock.elapsed();
       try {
         await this.#connection();
       } catch (cause) {
+        if (isForOneCall && isRefusal(cause)) return this.#end(cause);
         if (!signal.aborted) onError(new Error(`The server ${this.name} cannot be reached`, { cause }));
       }
       this.#tried.resolve();
@@ -78,8 +82,13 @@ export class UpstreamConnection implements Upstream {
       await systemClock.sleep(pauseMs, signal).catch(() => undefined);
       pauseMs = Math.min(2 * pauseMs, longestPauseMs);
     }
+    this.#end(signal.reason);
+  }
+
+  /** Whoever waits for a connection hears that there will be none. */
+  #end(reason: unknown): void {
     this.#next.promise.catch(() => undefined);
-    this.#next.reject(signal.reason);
+    this.#next.reject(reason);
   }
 
   /** Opens a connection, and resolves when it has ended. */
@@ -108,4 +117,9 @@ export class UpstreamConnection implements Upstream {
       questions.connectionEnded();
     }
   }
+}
+
+/** Whether the next try would end in the same way. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof TaskClientError && (error.code === "unauthorized" || error.code === "protocol");
 }

@@ -5,8 +5,9 @@ import { createTasks } from "holdfast";
 import type { InputRequest, InputResult } from "holdfast/client";
 import { serveHttp, type HttpOptions, type HttpServer } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { mcpUpstream } from "../../../src/serve/mcp/mcp-upstream.ts";
+import type { ToolSource } from "../../../src/serve/source.ts";
 import { clientOf, gateway, plainClientOf, until } from "./gateway.ts";
 
 const deadline = 30_000;
@@ -18,7 +19,7 @@ async function upstream(
   add: (server: McpServer) => void,
   http: Partial<HttpOptions> = { anonymous: "shared" },
   tasks = createTasks({ store: memoryStore() }),
-): Promise<Pick<HttpServer, "url" | "notify">> {
+): Promise<Pick<HttpServer, "url" | "notify" | "close">> {
   const server = await serveHttp(
     tasks.server(() => {
       const made = new McpServer({ name: "upstream", version: "1.0.0" });
@@ -48,8 +49,10 @@ const answering = (name: string) => ({
 });
 
 const byToken: Partial<HttpOptions> = {
-  authenticate: async ({ headers }) => {
+  authenticate: async ({ headers, url }) => {
     const token = headers.get("authorization")?.replace("Bearer ", "");
+    const only = new URL(url).searchParams.get("only");
+    if (only !== null && only !== token) return undefined;
     const authInfo = { token: token ?? "", clientId: "any", scopes: [] };
     return token === undefined ? undefined : { principal: token, credentials: token, authInfo };
   },
@@ -204,6 +207,12 @@ it(
           prefix: "exchanged_",
           exchange: { tokenEndpoint, clientId: "gateway", audience: "up" },
         }),
+        mcpUpstream("refused", {
+          url: `${url}?only=gateway`,
+          token: "gateway",
+          prefix: "refused_",
+          exchange: { tokenEndpoint },
+        }),
       ],
       {},
       byToken,
@@ -211,6 +220,8 @@ it(
     const client = await clientOf(served, { token: "ann" });
     expect(JSON.stringify(await client.callTool("static_whoami"))).toContain("gateway");
     expect(JSON.stringify(await client.callTool("exchanged_whoami"))).toContain("for-ann");
+    const refused = await client.callTool("refused_whoami");
+    expect(JSON.stringify(refused)).toContain("The server refused refused access");
     // Prompts and resources are read on a connection that all share, which has the token of the gateway.
     expect((await client.sdk.listPrompts()).prompts).toMatchObject([{ name: "static_mine" }]);
     expect(Object.fromEntries(forms[0] ?? [])).toMatchObject({
@@ -240,6 +251,49 @@ it(
     await until(async () => (await client.listTools()).tools.some(({ name }) => name === "here"));
   },
 );
+
+it("takes no slot for calls that wait until their server is there again", { timeout: deadline }, async () => {
+  const add = (server: McpServer) => server.registerTool("away", {}, async () => text("there"));
+  const { url, close } = await upstream(add);
+  const handler = async () => text("here");
+  const local: ToolSource = {
+    name: "local",
+    async open({ setTools }) {
+      setTools([{ name: "here", config: { onCrash: "resume" }, handler }]);
+      return { close: async () => undefined };
+    },
+  };
+  const served = await gateway([mcpUpstream("up", { url, connections: "call" }), local], { concurrency: 2 });
+  await close();
+  const client = await clientOf(served);
+  const calls = [client.callTool("away"), client.callTool("away")];
+  await until(
+    async () => (await served.tasks.admin.list({ states: ["running", "waiting"] })).tasks.length === 2,
+  );
+  expect(await client.callTool("here")).toMatchObject(text("here"));
+  await upstream(add, { anonymous: "shared", port: Number(new URL(url).port) });
+  expect(await Promise.all(calls)).toMatchObject([text("there"), text("there")]);
+});
+
+it("starts with a server that never lists its tools, and says so", { timeout: deadline }, async () => {
+  const asked = Promise.withResolvers<void>();
+  const { url } = await upstream(({ server }) => {
+    server.registerCapabilities({ tools: {} });
+    server.setRequestHandler("tools/list", () => {
+      asked.resolve();
+      return new Promise<never>(() => undefined);
+    });
+  });
+  vi.useFakeTimers({ toFake: ["setTimeout"], shouldAdvanceTime: true });
+  onTestFinished(() => void vi.useRealTimers());
+  const starting = gateway([mcpUpstream("mute", { url })]);
+  await asked.promise;
+  vi.advanceTimersByTime(15_000);
+  const { errors } = await starting;
+  expect(errors.map(String)).toEqual([
+    "Error: The server mute has not listed its tools yet. They are served once it has.",
+  ]);
+});
 
 it("says what changes to clients of every revision", { timeout: deadline }, async () => {
   const { url, notify } = await upstream((server) => {
