@@ -1,1 +1,1 @@
-export { langchainTools, messageOf } from "./host/langchain.ts";
+export { langchainTools, withResult } from "./host/langchain.ts";

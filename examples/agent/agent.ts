@@ -26,7 +26,8 @@ async function turn(): Promise<void> {
   say("agent", text);
 }
 
-if (messages.length === 1) await turn();
+// Unless an earlier process has died in this turn, after its calls had begun.
+if (messages.length === 1 && (await conversation.calls()).length === 0) await turn();
 // No model runs while the tools do. What an earlier process has left comes too.
 for await (const message of conversation.inbox({ untilIdle: true })) {
   messages = withResult(messages, message);

@@ -15,24 +15,26 @@ import { endedNotice, partsOf } from "./for-models.ts";
  */
 export function aiTools(conversation: Conversation): ToolSet {
   return Object.fromEntries(
-    conversation.tools.map((tool) => [
-      tool.name,
-      dynamicTool({
+    conversation.tools.map((tool) => {
+      // As it is now: the SDK asks by it, and a policy that demands more when the call is made is asked for by the host.
+      const asks = conversation.policyOf(tool).approve === true;
+      const made = dynamicTool({
         ...(tool.title !== undefined && { title: tool.title }),
         description: tool.description,
         inputSchema: jsonSchema(tool.inputSchema as JSONSchema7),
-        needsApproval: conversation.policyOf(tool).approve === true,
+        needsApproval: asks,
         execute: async (input, { toolCallId, abortSignal }) => {
           const { result } = await conversation.call(tool.name, input as Record<string, unknown>, {
             id: toolCallId,
-            isApproved: true, // the AI SDK has asked
+            isApproved: asks,
             signal: abortSignal,
           });
           return result;
         },
         toModelOutput: ({ output }) => outputOf(output as CallToolResult),
-      }),
-    ]),
+      });
+      return [tool.name, made];
+    }),
   );
 }
 

@@ -8,7 +8,7 @@ import { millisecondsOf } from "../task/time.ts";
 import {
   type ConversationEvent,
   type Followed,
-  FollowedCalls,
+  type FollowedCalls,
   type FollowingSetup,
   type OpenCall,
   openCall,
@@ -19,9 +19,11 @@ import { failed, modelName, resultOf, startedNotice } from "./for-models.ts";
 
 // A call is a task of its conversation, which is its requestor, under the call's id as its idempotency key.
 //
-// - The same id is the same call: a framework that runs a turn again after a crash gets the result of the call that it had begun.
-// - A result is kept until it is acknowledged, which deletes its task. Before that, it is in the inbox of every process that did not hand it to a
-//   caller itself: whoever appends messages by the ids of their calls has each result exactly once.
+// - The same id is the same call, until the task's time is over: a framework that runs a turn again after a crash gets the results of the calls that it
+//   had begun.
+// - A result is in the inbox until it is acknowledged (the task is `retrieved`), but not of a process that handed it to a waiting caller itself. Whoever
+//   appends messages by the ids of their calls has each result exactly once.
+// - What the caller was told, that a call goes on or its result, is what the inbox says (`promised`).
 
 /** Options of one call. */
 export interface HostCallOptions {
@@ -84,10 +86,10 @@ export class Conversation {
   readonly #setup: ConversationSetup;
   readonly #calls: FollowedCalls;
 
-  constructor(id: string, setup: ConversationSetup) {
+  constructor(id: string, setup: ConversationSetup, calls: FollowedCalls) {
     this.id = id;
     this.#setup = setup;
-    this.#calls = new FollowedCalls(id, setup);
+    this.#calls = calls;
   }
 
   /** The tools of all servers that can be reached, for a model. */
@@ -114,7 +116,6 @@ export class Conversation {
     { id = randomUUID(), mode: asked, isApproved = false, signal }: HostCallOptions = {},
   ): Promise<HostCallResult> {
     signal?.throwIfAborted();
-    await this.#calls.load();
     const { runtime, options } = this.#setup;
     const found = this.#setup.tools().find((each) => each.tool.name === name);
     if (found === undefined) {
@@ -124,7 +125,8 @@ export class Conversation {
     const { tool, registered } = found;
     const policy = this.policyOf(tool);
     const mode = asked ?? policy.mode ?? "wait";
-    if (policy.approve === true && !isApproved && this.#calls.ofCall(id) === undefined) {
+    const isKnown = policy.approve === true && (await this.#isKnown(id));
+    if (policy.approve === true && !isApproved && !isKnown) {
       const isAgreed = await options.approve?.({ conversation: this.id, tool, args });
       if (isAgreed !== true) {
         return { id, result: failed(`The call of ${name} was not approved.`), isBackground: false };
@@ -140,18 +142,38 @@ export class Conversation {
       ttlMs: options.keepMs,
       ...(mode === "background" && { promised: true }),
     });
+    const { task, outcome } = snapshot;
+    if (task.retrieved !== undefined) return { id, result: resultOf(outcome), isBackground: false };
+    const isPromised = task.promised;
+    if (!isPromised && outcome !== null) return this.#handedOver(id, snapshot);
     const followed = this.#calls.follow(snapshot);
-    if (mode === "background") return { id, result: startedNotice(id), isBackground: true };
-    followed.isTaken = true;
-    const ended = await this.#endOf(followed, policy.foregroundMs, signal);
-    if (ended !== undefined) {
-      this.#calls.forget(followed); // the caller has it; it stays in the store until it is acknowledged
-      return { id, result: resultOf(ended.outcome), isBackground: false };
+    if (isPromised) return { id, result: startedNotice(id), isBackground: true };
+    const { requestor } = this.#calls;
+    followed.takers++;
+    try {
+      if (mode === "wait") {
+        const ended = await this.#endOf(followed, policy.foregroundMs, signal);
+        if (ended !== undefined) return this.#handedOver(id, ended);
+      }
+      await runtime.leave(followed.id, requestor, { stays: false, promised: true, cancelBy: null });
+      // The inbox says what the caller was told: that it goes on.
+      Object.assign(followed, { task: (await runtime.get(followed.id, requestor)).task });
+      return { id, result: startedNotice(id), isBackground: true };
+    } finally {
+      followed.takers--;
+      this.#calls.wake();
     }
-    await runtime.leave(followed.id, this.#calls.requestor, { stays: false, promised: true, cancelBy: null });
-    followed.isTaken = false;
-    this.#calls.look(followed);
-    return { id, result: startedNotice(id), isBackground: true };
+  }
+
+  async #isKnown(id: string): Promise<boolean> {
+    const found = await this.#setup.runtime.withKeys(this.id, id, 1);
+    return found.some(({ key }) => key === id);
+  }
+
+  /** What a caller gets who waited; it stays in the store, and in the inboxes of later processes, until it is acknowledged. */
+  #handedOver(id: string, { task, outcome }: TaskSnapshot): HostCallResult {
+    this.#calls.handOver(task.id);
+    return { id, result: resultOf(outcome), isBackground: false };
   }
 
   /**
@@ -171,13 +193,18 @@ export class Conversation {
         .until(() => calls.ended.at(0) ?? (untilIdle && calls.all.length === 0 ? "idle" : undefined), signal)
         .catch((error: unknown) => this.#unlessOver(error, signal));
       if (next === undefined || next === "idle") return;
-      next.isTaken = true;
+      next.takers++;
       try {
         const message = await this.#messageOf(next);
-        if (message !== undefined) yield message;
-        await calls.acknowledge(next.id).catch((error: unknown) => this.#unlessOver(error, signal));
+        if (message === undefined) calls.forget(next);
+        else {
+          yield message;
+          await calls.acknowledge(next);
+        }
+      } catch (error) {
+        this.#unlessOver(error, signal);
       } finally {
-        next.isTaken = false;
+        next.takers--;
         calls.wake();
       }
     }
@@ -190,41 +217,38 @@ export class Conversation {
     return messages.filter((message) => message !== undefined);
   }
 
-  /** Removes the result of a call, which the conversation has. Does nothing if it has not ended, or is acknowledged already. */
+  /**
+   * Says that the conversation has the result of a call, which is in no inbox from then on. Does nothing if it has not ended, or is acknowledged
+   * already.
+   */
   async acknowledge(callId: string): Promise<void> {
-    await this.#calls.load();
-    const { runtime } = this.#setup;
-    const known = this.#calls.ofCall(callId)?.id;
-    const stored = known === undefined ? await runtime.withKeys(this.id, callId, 1) : [];
-    const id = known ?? stored.find(({ key }) => key === callId)?.id;
-    if (id !== undefined) await this.#calls.acknowledge(id);
+    const followed = await this.#calls.ofCall(callId);
+    if (followed !== undefined) await this.#calls.acknowledge(followed);
   }
 
   /** All calls that are not acknowledged, oldest first: what is open after a restart. */
   async calls(): Promise<readonly OpenCall[]> {
     await this.#calls.load();
-    return this.#calls.all.map(({ snapshot }) => openCall(snapshot.task));
+    return this.#calls.all.map(({ task }) => openCall(task));
   }
 
   /** Asks the server of a call to end it. Does nothing to a call that has ended. */
   async cancel(callId: string): Promise<void> {
-    await this.#calls.load();
-    const followed = this.#calls.ofCall(callId);
+    const followed = await this.#calls.ofCall(callId);
     if (followed !== undefined) await this.#setup.runtime.cancelNow(followed.id, this.#calls.requestor);
   }
 
   /** The questions that are open, for a user interface that answers them by itself. */
   async questions(): Promise<readonly HostQuestion[]> {
     await this.#calls.load();
-    return this.#calls.all.flatMap(({ snapshot }) =>
-      snapshot.inputs.map((input) => this.#calls.questionOf(snapshot.task, input)),
+    return this.#calls.all.flatMap(({ task, inputs }) =>
+      inputs.map((input) => this.#calls.questionOf(task, input)),
     );
   }
 
   /** Answers an open question of a call. Rejects with `invalid_params` if the answer does not fit. */
   async answer({ call, key }: Pick<HostQuestion, "call" | "key">, result: InputResult): Promise<void> {
-    await this.#calls.load();
-    const followed = this.#calls.ofCall(call);
+    const followed = await this.#calls.ofCall(call);
     if (followed === undefined) throw new HoldfastError("unknown_task", `There is no open call ${call}.`);
     await this.#calls.answer(followed, key, result);
   }
@@ -238,11 +262,11 @@ export class Conversation {
    */
   async *events({ signal }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<ConversationEvent, void> {
     await this.#calls.load();
-    const queue: ConversationEvent[] = this.#calls.all.map(({ snapshot }) => ({
-      type: "started",
-      call: openCall(snapshot.task),
-    }));
-    for (const question of await this.questions()) queue.push({ type: "asks", question });
+    const calls = this.#calls;
+    const queue = calls.all.flatMap(({ task, inputs }): ConversationEvent[] => [
+      { type: "started", call: openCall(task) },
+      ...inputs.map((input) => ({ type: "asks" as const, question: calls.questionOf(task, input) })),
+    ]);
     const listener = (event: ConversationEvent): void => {
       const last = queue.at(-1);
       const isNewer =
@@ -263,11 +287,6 @@ export class Conversation {
     }
   }
 
-  /** Follows the calls of this conversation no more. */
-  close(): void {
-    this.#calls.close();
-  }
-
   /** The end of a call; undefined once it was waited for that long. Cancels the call when the signal aborts. */
   async #endOf(
     followed: Followed,
@@ -284,17 +303,16 @@ export class Conversation {
             this.#calls.wake();
           });
     try {
-      return await this.#calls
-        .until(() => {
-          const { snapshot } = followed;
-          if (snapshot.task.finishedAt !== null) return { snapshot };
-          return isOver ? { snapshot: undefined } : undefined;
-        }, signal)
-        .then(({ snapshot }) => snapshot);
+      const hasEnded = await this.#calls.until(() => {
+        if (followed.isGone) throw takenElsewhere();
+        return followed.task.finishedAt !== null ? "ended" : isOver ? "over" : undefined;
+      }, signal);
+      return hasEnded === "ended" ? await runtime.get(followed.id, this.#calls.requestor) : undefined;
     } catch (error) {
       if (signal?.aborted === true) {
         await runtime.cancelNow(followed.id, this.#calls.requestor).catch(unlessUnknown);
-        await this.#calls.acknowledge(followed.id);
+        await runtime.delete(followed.id, this.#calls.requestor).catch(unlessUnknown);
+        this.#calls.forget(followed);
       }
       throw error;
     } finally {
@@ -302,9 +320,13 @@ export class Conversation {
     }
   }
 
-  async #messageOf({ id, snapshot: { task, outcome } }: Followed): Promise<InboxMessage | undefined> {
-    const request = await this.#setup.runtime.store.request(id);
-    if (request === undefined) return undefined;
+  /** Undefined if it was deleted meanwhile. */
+  async #messageOf({ id }: Followed): Promise<InboxMessage | undefined> {
+    const { runtime } = this.#setup;
+    const snapshot = await runtime.get(id, this.#calls.requestor).catch(unlessUnknown);
+    const request = snapshot && (await runtime.store.request(id));
+    if (snapshot === undefined || request === undefined) return undefined;
+    const { task, outcome } = snapshot;
     const args: unknown = JSON.parse(request.arguments);
     return {
       id: task.idempotencyKey ?? id,
@@ -319,4 +341,8 @@ export class Conversation {
   #unlessOver(error: unknown, signal: AbortSignal | undefined): undefined {
     if (signal?.aborted !== true && !this.#setup.closing.aborted) throw error;
   }
+}
+
+function takenElsewhere(): HoldfastError {
+  return new HoldfastError("unknown_task", "The call was deleted, or its result was acknowledged elsewhere.");
 }

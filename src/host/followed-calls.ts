@@ -3,6 +3,7 @@ import type { JsonObject } from "../generation/message.ts";
 import type { Settings } from "../options/options.ts";
 import type { OnError } from "../runtime/error-reporter.ts";
 import type { Requestor, Runtime } from "../runtime/runtime.ts";
+import { untilStoreAnswers } from "../runtime/until-store-answers.ts";
 import { whenAborted } from "../runtime/wait-for.ts";
 import { isUnknownTask } from "../task/fault.ts";
 import type { InputRequest } from "../task/journal.ts";
@@ -41,10 +42,12 @@ export interface FollowingSetup {
 /** A call that is followed here. */
 export interface Followed {
   readonly id: string;
-  snapshot: TaskSnapshot;
-  /** Whether a caller here waits for the result. */
-  isTaken: boolean;
-  /** Whether another process has acknowledged it. */
+  task: TaskRecord;
+  /** Its open questions. */
+  inputs: readonly InputRequest[];
+  /** How many here have its result, or wait for it: it is not in the inbox. */
+  takers: number;
+  /** Whether it is acknowledged, or deleted. */
   isGone: boolean;
   /** The keys of the questions that were asked here. */
   readonly asked: Set<string>;
@@ -61,9 +64,10 @@ export class FollowedCalls {
   readonly requestor: Requestor;
   /** By the ids of their tasks, oldest first. */
   readonly #followed = new Map<string, Followed>();
+  /** The ids of tasks whose results callers here have, and which are not acknowledged. */
+  readonly #handedOver = new Set<string>();
   readonly #wakers = new Set<() => void>();
   readonly listeners = new Set<(event: ConversationEvent) => void>();
-  #loaded: Promise<void> | undefined;
 
   constructor(conversation: string, setup: FollowingSetup) {
     this.#conversation = conversation;
@@ -75,45 +79,42 @@ export class FollowedCalls {
     return [...this.#followed.values()];
   }
 
-  /** Those that have ended, and that no caller here waits for. */
+  /** Those that have ended, and that nobody here has or waits for. */
   get ended(): readonly Followed[] {
-    return this.all.filter(({ snapshot, isTaken }) => snapshot.task.finishedAt !== null && !isTaken);
+    return this.all.filter(({ task, takers }) => task.finishedAt !== null && takers === 0);
   }
 
-  ofCall(callId: string): Followed | undefined {
-    return this.all.find(({ snapshot }) => snapshot.task.idempotencyKey === callId);
-  }
-
-  /** Follows what earlier processes have left, once. */
-  async load(): Promise<void> {
-    const load = async (): Promise<void> => {
-      const { runtime } = this.#setup;
-      const found: TaskRecord[] = [];
-      for (let after: string | undefined; ;) {
-        const page = await runtime.list(this.requestor, {
-          limit: pageSize,
-          ...(after !== undefined && { after }),
-        });
-        found.push(...page);
-        after = page.at(-1)?.id;
-        if (page.length < pageSize) break;
-      }
-      for (const { id } of found.toReversed()) {
-        const snapshot = await runtime.get(id, this.requestor).catch(unlessUnknown);
-        if (snapshot !== undefined) this.follow(snapshot);
-      }
-    };
-    this.#loaded ??= load().catch((error: unknown) => {
-      this.#loaded = undefined;
-      throw error;
-    });
-    await this.#loaded;
-  }
-
-  follow(snapshot: TaskSnapshot): Followed {
-    const { id } = snapshot.task;
-    const known = this.#followed.get(id);
+  /** The call of this id, whoever has made it, unless it is acknowledged. */
+  async ofCall(callId: string): Promise<Followed | undefined> {
+    const known = this.all.find(({ task }) => task.idempotencyKey === callId);
     if (known !== undefined) return known;
+    const { runtime } = this.#setup;
+    const found = await runtime.withKeys(this.requestor.principal, callId, 1);
+    const id = found.find(({ key }) => key === callId)?.id;
+    const snapshot = id && (await runtime.get(id, this.requestor).catch(unlessUnknown));
+    return snapshot && isOpen(snapshot.task) ? this.follow(snapshot) : undefined;
+  }
+
+  /** Follows what is not acknowledged, also what other processes have left. */
+  async load(): Promise<void> {
+    const { runtime } = this.#setup;
+    const found: TaskRecord[] = [];
+    for (let after: string | undefined; ;) {
+      const page = { limit: pageSize, ...(after !== undefined && { after }) };
+      const records = await runtime.list(this.requestor, page);
+      found.push(...records.filter((task) => isOpen(task) && !this.#handedOver.has(task.id)));
+      after = records.at(-1)?.id;
+      if (records.length < pageSize) break;
+    }
+    for (const task of found.toReversed()) this.follow({ task, inputs: [] });
+  }
+
+  /** What may have changed since `known` was read is read at once. */
+  follow(known: Pick<TaskSnapshot, "task" | "inputs">): Followed {
+    const { task, inputs } = known;
+    const { id } = task;
+    const before = this.#followed.get(id);
+    if (before !== undefined) return before;
     let isReading = false;
     let isChanged = false;
     const read = async (): Promise<void> => {
@@ -132,36 +133,38 @@ export class FollowedCalls {
       if (!isReading) void read().catch(this.#setup.onError);
     };
     const unwatch = this.#setup.runtime.watch([id], change);
-    const followed: Followed = { id, snapshot, isTaken: false, isGone: false, asked: new Set(), unwatch };
+    const followed: Followed = { id, task, inputs, takers: 0, isGone: false, asked: new Set(), unwatch };
     this.#followed.set(id, followed);
-    this.#emit({ type: "started", call: openCall(snapshot.task) });
-    this.look(followed);
-    change(); // since the snapshot was taken
+    this.#emit({ type: "started", call: openCall(task) });
+    this.#look(followed);
+    if (task.finishedAt === null) change();
     return followed;
   }
 
   async #read(followed: Followed): Promise<void> {
-    const before = followed.snapshot.task;
+    const { runtime, closing, onError } = this.#setup;
+    const before = followed.task;
+    const ask = async (): Promise<TaskSnapshot> => runtime.get(followed.id, this.requestor);
     try {
-      followed.snapshot = await this.#setup.runtime.get(followed.id, this.requestor);
+      const { task, inputs } = await untilStoreAnswers(ask, { clock: runtime.clock, onError }, closing);
+      Object.assign(followed, { task, inputs });
     } catch (error) {
-      if (this.#setup.closing.aborted) return;
+      if (closing.aborted) return;
       if (!isUnknownTask(error)) throw error;
-      followed.isGone = true;
-      this.forget(followed);
+      this.forget(followed); // deleted
       return;
     }
-    const now = followed.snapshot.task;
+    const now = followed.task;
     if (now.finishedAt !== null && before.finishedAt === null)
       this.#emit({ type: "ended", call: openCall(now) });
     else if (now.progress !== before.progress || now.statusMessage !== before.statusMessage)
       this.#emit({ type: "progress", call: openCall(now) });
-    this.look(followed);
+    this.#look(followed);
   }
 
   /** Asks what was not asked yet, and wakes whoever waits. */
-  look(followed: Followed): void {
-    for (const input of followed.snapshot.inputs) {
+  #look(followed: Followed): void {
+    for (const input of followed.inputs) {
       if (followed.asked.has(input.key)) continue;
       followed.asked.add(input.key);
       void this.#ask(followed, input).catch(this.#setup.onError);
@@ -171,7 +174,7 @@ export class FollowedCalls {
 
   async #ask(followed: Followed, input: InputRequest): Promise<void> {
     const { onInput } = this.#setup.options;
-    const question = this.questionOf(followed.snapshot.task, input);
+    const question = this.questionOf(followed.task, input);
     this.#emit({ type: "asks", question });
     if (onInput === undefined) return;
     await this.answer(followed, input.key, await onInput(question, this.#setup.closing));
@@ -211,13 +214,27 @@ export class FollowedCalls {
     }
   }
 
-  async acknowledge(id: string): Promise<void> {
-    const left = await this.#setup.runtime.delete(id, this.requestor).catch(unlessUnknown);
+  /** A caller here has the result of the task, which is then in the inbox of later processes only. */
+  handOver(id: string): void {
+    this.#handedOver.add(id);
     const followed = this.#followed.get(id);
-    if (left === undefined && followed !== undefined) this.forget(followed);
+    if (followed !== undefined) this.forget(followed);
+  }
+
+  /**
+   * The result is where it belongs. The task stays until its time is over, so that the same call is never made again; it is no longer in any inbox.
+   */
+  async acknowledge(followed: Followed): Promise<void> {
+    const { runtime } = this.#setup;
+    if (followed.task.finishedAt === null) return;
+    const command = { type: "retrieve", now: runtime.clock.now(), id: followed.id, via: "inbox" } as const;
+    await runtime.store.write(command);
+    this.#handedOver.delete(followed.id);
+    this.forget(followed);
   }
 
   forget(followed: Followed): void {
+    if (followed.takers === 0 || followed.task.finishedAt === null) followed.isGone = true;
     followed.unwatch();
     this.#followed.delete(followed.id);
     this.wake();
@@ -237,6 +254,11 @@ export class FollowedCalls {
     for (const { unwatch } of this.#followed.values()) unwatch();
     this.#followed.clear();
   }
+}
+
+/** Whether nobody has acknowledged it. */
+function isOpen({ retrieved }: TaskRecord): boolean {
+  return retrieved === undefined;
 }
 
 export function openCall(task: TaskRecord): OpenCall {

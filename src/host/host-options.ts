@@ -68,8 +68,8 @@ export interface HostQuestion {
 
 class DeclaredHostOptions {
   /**
-   * What keeps calls and their results, also after a crash of this process: the tasks of this process, on a store of its own. Several processes
-   * with one Postgres store share their conversations.
+   * What keeps calls and their results, also after a crash of this process: the tasks of this process, on a store of its own. With one Postgres
+   * store, another process can go on with its conversations.
    */
   readonly tasks: Tasks = value('what createTasks({ store: sqliteStore("host.db") }) returns', isObject, {
     required: true,
@@ -87,8 +87,8 @@ class DeclaredHostOptions {
    * open when this process ends is asked again by the next one, once its conversation is opened.
    */
   readonly onInput?: (question: HostQuestion, signal: AbortSignal) => Promise<InputResult> = callback();
-  /** How long the result of a call waits to be acknowledged, from the end of the call. Default 30 days. */
-  readonly keepMs?: TimeSpan = time({ min: 0, default: 30 * 86_400_000 });
+  /** How long a call and its result are kept, from its end, acknowledged or not: for so long the same id is the same call. Default 7 days. */
+  readonly keepMs?: TimeSpan = time({ min: 0, default: 7 * 86_400_000 });
   /** Called with errors that no caller gets, such as those of a server that cannot be reached. Default: prints a line to stderr. */
   readonly onError?: (error: unknown) => void = callback();
 }

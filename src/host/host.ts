@@ -6,6 +6,7 @@ import type { Finding, SourceTool, ToolSource } from "../serve/source.ts";
 import { insideOf } from "../server/inside-tasks.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { Conversation, type RegisteredTool } from "./conversation.ts";
+import { FollowedCalls } from "./followed-calls.ts";
 import { modelName } from "./for-models.ts";
 import { hostOptions, type HostOptions, type HostServer, type HostTool } from "./host-options.ts";
 
@@ -50,11 +51,15 @@ export async function connectAll(given: HostOptions): Promise<Host> {
   const sources = Object.entries(servers).map(([name, server]) => [name, sourceOf(name, server)] as const);
   const close = async (): Promise<void> => {
     closing.abort(new HoldfastError("stopping", "The host is closed."));
-    for (const each of conversations.values()) each.close();
+    for (const each of followed.values()) each.deref()?.close();
     await tasks.stop();
     await Promise.all([...served.values()].map(async (each) => each.close()));
   };
-  const conversations = new Map<string, Conversation>();
+  /** By conversation. What is followed is held by its watches; all else only by whoever uses it. */
+  const followed = new Map<string, WeakRef<FollowedCalls>>();
+  const unused = new FinalizationRegistry((id: string) => {
+    if (followed.get(id)?.deref() === undefined) followed.delete(id);
+  });
   const tools = (): readonly RegisteredTool[] =>
     [...served].flatMap(([server, { tools: ofServer }]) =>
       ofServer.map((tool) => registeredTool(server, tool)),
@@ -80,9 +85,13 @@ export async function connectAll(given: HostOptions): Promise<Host> {
       return tools().map(({ tool }) => tool);
     },
     conversation(id) {
-      const conversation = conversations.get(id) ?? new Conversation(id, setup);
-      conversations.set(id, conversation);
-      return conversation;
+      const known = followed.get(id)?.deref();
+      const calls = known ?? new FollowedCalls(id, setup);
+      if (known === undefined) {
+        followed.set(id, new WeakRef(calls));
+        unused.register(calls, id);
+      }
+      return new Conversation(id, setup, calls);
     },
     async problems() {
       const findings = await Promise.all(

@@ -1,4 +1,10 @@
-import { HumanMessage, ToolMessage, type BaseMessage, type MessageContent } from "@langchain/core/messages";
+import {
+  AIMessage,
+  HumanMessage,
+  ToolMessage,
+  type BaseMessage,
+  type MessageContent,
+} from "@langchain/core/messages";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Conversation, InboxMessage } from "./conversation.ts";
@@ -64,17 +70,24 @@ function contentOf(result: CallToolResult): MessageContent {
 }
 
 /**
- * A message for the conversation with the result of a call: that of the tool, if the model has not been told that it runs in the background. Its id
- * is always the same, so that a state of LangGraph (`MessagesAnnotation`) has it once however often it comes.
+ * The messages with the result of a call, which is added once however often it comes: as the result of the call, if that has none, otherwise as a
+ * message of the user that says which call has ended. The ids of added messages are always the same, so that a state of LangGraph takes the whole list.
  *
  * ```ts
  * for await (const message of conversation.inbox()) {
- *   await graph.updateState(thread, { messages: [messageOf(message)] });
+ *   const { values } = await graph.getState(thread);
+ *   await graph.updateState(thread, { messages: withResult(values.messages, message) });
  * }
  * ```
  */
-export function messageOf(message: InboxMessage): BaseMessage {
+export function withResult(messages: readonly BaseMessage[], message: InboxMessage): BaseMessage[] {
   const { id, tool, args, isBackground, result } = message;
-  if (!isBackground) return toolMessage(idOf(id), message);
-  return new HumanMessage({ id: idOf(id), content: endedNotice(id, tool, args, result) });
+  const isAnswered = messages.some((each) => ToolMessage.isInstance(each) && each.tool_call_id === id);
+  const isCalled = messages.some(
+    (each) => AIMessage.isInstance(each) && each.tool_calls?.some((call) => call.id === id) === true,
+  );
+  const isTold = messages.some((each) => each.id === idOf(id));
+  if (isTold || (isAnswered && !isBackground)) return [...messages];
+  if (isCalled && !isAnswered) return [...messages, toolMessage(idOf(id), message)];
+  return [...messages, new HumanMessage({ id: idOf(id), content: endedNotice(id, tool, args, result) })];
 }

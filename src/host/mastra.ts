@@ -40,13 +40,15 @@ export interface MastraTool {
 export function mastraTools(conversation: Conversation): Record<string, MastraTool> {
   const tools = conversation.tools.map((tool): MastraTool => {
     const { name, description, inputSchema } = tool;
+    // As it is now: Mastra asks by it, and a policy that demands more when the call is made is asked for by the host.
+    const asks = conversation.policyOf(tool).approve === true;
     return {
       id: name,
       description,
       inputSchema: { ...inputSchema },
-      requireApproval: conversation.policyOf(tool).approve === true,
+      requireApproval: asks,
       execute: async (input, { agent, toolCallId = agent?.toolCallId, abortSignal } = {}) => {
-        const options = { id: toolCallId, isApproved: true, signal: abortSignal }; // Mastra has asked
+        const options = { id: toolCallId, isApproved: asks, signal: abortSignal };
         return (await conversation.call(name, input, options)).result;
       },
       toModelOutput: outputOf,
@@ -65,7 +67,7 @@ function outputOf(result: CallToolResult): ReturnType<MastraTool["toModelOutput"
 
 /**
  * A message of the user that says which call has ended, for the memory of the agent. Its id is always the same, so that a memory has it once however
- * often it comes.
+ * often it comes. One that is not `isBackground` belongs to a call whose result the memory may have already: look before you add it.
  *
  * ```ts
  * for await (const message of conversation.inbox()) await agent.generate([messageOf(message)], { memory });

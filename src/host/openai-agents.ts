@@ -22,20 +22,26 @@ type OutputPart =
  * ```
  */
 export function openaiTools(conversation: Conversation): FunctionTool[] {
+  /** The ids of the calls for which the SDK has asked. */
+  const asked = new Set<string>();
   return conversation.tools.map((tool) => ({
     type: "function",
     name: tool.name,
     description: tool.description,
     parameters: tool.inputSchema as FunctionTool["parameters"],
     strict: false,
-    needsApproval: async () => conversation.policyOf(tool).approve === true,
+    needsApproval: async (_context, _input, callId) => {
+      const asks = conversation.policyOf(tool).approve === true;
+      if (asks && callId !== undefined) asked.add(callId);
+      return asks;
+    },
     isEnabled: async () => true,
     invoke: async (_context, input, details) => {
       const args = argumentsIn(input);
       if (args === undefined) return outputOf(failed("The arguments are not a JSON object."));
       const { result } = await conversation.call(tool.name, args, {
         id: details?.toolCall?.callId,
-        isApproved: true, // the SDK has asked
+        isApproved: asked.has(details?.toolCall?.callId ?? ""),
         signal: details?.signal,
       });
       return outputOf(result);
@@ -80,14 +86,24 @@ export function withResult(history: readonly AgentInputItem[], message: InboxMes
   const isAnswered = history.some((item) => item.type === "function_call_result" && item.callId === id);
   const isCalled = history.some((item) => item.type === "function_call" && item.callId === id);
   const content = endedNotice(id, tool, args, result);
-  const isTold = history.some((item) => "content" in item && item.content === content);
+  const output = textOf(result);
+  const isTold = history.some(
+    (item) =>
+      ("content" in item && item.content === content) ||
+      (item.type === "function_call_result" && item.callId === id && outputIn(item) === output),
+  );
   if (isTold || (isAnswered && !message.isBackground)) return [...history];
   if (isCalled && !isAnswered) {
-    const output = { type: "text", text: textOf(result) } as const;
+    const text = { type: "text", text: output } as const;
     return [
       ...history,
-      { type: "function_call_result", name: tool, callId: id, status: "completed", output },
+      { type: "function_call_result", name: tool, callId: id, status: "completed", output: text },
     ];
   }
   return [...history, { role: "user", content }];
+}
+
+function outputIn({ output }: Extract<AgentInputItem, { type: "function_call_result" }>): string | undefined {
+  if (typeof output === "string") return output;
+  return !Array.isArray(output) && output.type === "text" ? output.text : undefined;
 }

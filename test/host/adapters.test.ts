@@ -12,13 +12,16 @@ import {
 import { createTasks } from "holdfast";
 import { aiTools, withResult as withAiResult } from "holdfast/ai-sdk";
 import { connectAll, type InboxMessage, type ToolPolicy } from "holdfast/host";
-import { langchainTools, messageOf } from "holdfast/langchain";
+import { langchainTools, withResult as withLangChainResult } from "holdfast/langchain";
+import { mastraTools } from "holdfast/mastra";
 import { memoryStore } from "holdfast/memory";
 import { openaiTools, withResult as withOpenaiResult } from "holdfast/openai-agents";
 import { expect, onTestFinished, test } from "vitest";
 import { sourceOf, text } from "./source.ts";
 
 const picture = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" } as const;
+
+type Chat = Awaited<ReturnType<typeof chatWith>>["chat"];
 
 async function chatWith(policy: ToolPolicy = {}) {
   const runs: unknown[] = [];
@@ -99,7 +102,25 @@ test("AI SDK: a call that needs approval is left to the SDK", async () => {
   expect(runs).toEqual([]);
 });
 
-async function messagesOf(chat: Awaited<ReturnType<typeof chatWith>>["chat"]): Promise<InboxMessage> {
+test.each([
+  ["AI SDK", async (chat: Chat) => aiTools(chat)["build__compile"]],
+  ["Mastra", async (chat: Chat) => mastraTools(chat)["build__compile"]],
+])(
+  "%s: a policy that comes to demand an approval after the tools were made asks the host",
+  async (_, toolOf) => {
+    const policy: { approve?: boolean } = {};
+    const { chat, runs } = await chatWith(policy);
+    const tool = await toolOf(chat);
+    policy.approve = true;
+    const execute = tool?.execute as (input: object, options: object) => Promise<unknown>;
+    expect(await execute({ input: "web" }, { toolCallId: "call-1", messages: [] })).toMatchObject({
+      isError: true,
+    });
+    expect(runs).toEqual([]);
+  },
+);
+
+async function messagesOf(chat: Chat): Promise<InboxMessage> {
   for await (const message of chat.inbox()) return message;
   throw new Error("The inbox has ended");
 }
@@ -145,12 +166,22 @@ test("LangChain: tools are called by the ids of their calls, and messages have o
 
   await chat.call("build__compile", { input: "app" }, { id: "call-4", mode: "background" });
   const message = await messagesOf(chat);
-  const told: BaseMessage = messageOf(message);
-  expect(told).toMatchObject({
+  const started = [
+    new AIMessage({ content: "", tool_calls: [{ id: "call-4", name: "build__compile", args: {} }] }),
+  ];
+  const told = withLangChainResult(
+    [...started, new ToolMessage({ tool_call_id: "call-4", content: "started" })],
+    message,
+  );
+  expect(told.at(-1)).toMatchObject({
     id: "holdfast-call-4",
     content: expect.stringContaining("compiled") as string,
   });
-  expect(messageOf({ ...message, isBackground: false })).toBeInstanceOf(ToolMessage);
+  expect(withLangChainResult(told, message)).toEqual(told);
+  // The agent died before it stored what it was told.
+  const answered: BaseMessage[] = withLangChainResult(started, message);
+  expect(answered.at(-1)).toBeInstanceOf(ToolMessage);
+  expect(withLangChainResult(answered, message)).toEqual(answered);
 });
 
 /** As `aiModel`. */
@@ -229,4 +260,5 @@ test("OpenAI Agents: approval interrupts the run, and a result is added once", a
   const cut = before.filter(({ type }) => type !== "function_call_result");
   const answered = withOpenaiResult(cut, { ...message, isBackground: false });
   expect(answered.at(-1)).toMatchObject({ type: "function_call_result", callId: "call-0" });
+  expect(withOpenaiResult(answered, message)).toEqual(answered);
 });

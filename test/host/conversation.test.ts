@@ -1,4 +1,4 @@
-import { createTasks } from "holdfast";
+import { createTasks, HoldfastError } from "holdfast";
 import { connectAll, type HostOptions, type InboxMessage } from "holdfast/host";
 import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
@@ -238,4 +238,79 @@ test("events tell of each call from its start to its end", async () => {
   expect(seen.at(0)).toBe("started");
   expect(seen).toContain("progress");
   expect((await call).result).toEqual(text("compiled"));
+});
+
+test("a call that was waited for and now goes on in the background has its result in the inbox, as the model was told", async () => {
+  const path = join(await folder(), "host.db");
+  const slow = gate();
+  const servers = { build: sourceOf("build", { compile: slow.handler }) };
+  const tasks = () => createTasks({ store: sqliteStore(path), stopDeadlineMs: 0 });
+  const before = await hostOf(servers, { tasks: tasks() });
+  const waiting = before.conversation("chat-1").call("build__compile", {}, { id: "call-1" });
+  await vi.waitUntil(() => slow.runs() === 1);
+  await Promise.all([before.close(), expect(waiting).rejects.toMatchObject({ code: "stopping" })]);
+
+  const after = await hostOf(servers, { tasks: tasks(), policy: () => ({ mode: "background" }) });
+  const chat = after.conversation("chat-1");
+  expect(await chat.call("build__compile", {}, { id: "call-1" })).toMatchObject({ isBackground: true });
+  slow.open("compiled");
+  expect(await first(chat.inbox())).toMatchObject({ id: "call-1", isBackground: true });
+});
+
+test("a call whose result is acknowledged is not made again", async () => {
+  let runs = 0;
+  const host = await hostOf({ build: sourceOf("build", { compile: async () => text(`run ${++runs}`) }) });
+  const chat = host.conversation("chat-1");
+  const { result } = await chat.call("build__compile", {}, { id: "call-1", mode: "background" });
+  expect(JSON.stringify(result)).toContain("runs in the background");
+  for await (const message of chat.inbox({ untilIdle: true })) expect(message.result).toEqual(text("run 1"));
+  expect(await chat.results()).toEqual([]);
+  expect(await chat.call("build__compile", {}, { id: "call-1" })).toMatchObject({
+    isBackground: false,
+    result: text("run 1"),
+  });
+  expect(runs).toBe(1);
+});
+
+test("a store that fails once keeps no call from its end", async () => {
+  const store = memoryStore();
+  const slow = gate();
+  const errors: unknown[] = [];
+  const host = await hostOf(
+    { build: sourceOf("build", { compile: slow.handler }) },
+    {
+      tasks: createTasks({ store, stopDeadlineMs: 0 }),
+      onError: (error) => errors.push(error),
+    },
+  );
+  const call = host.conversation("chat-1").call("build__compile", {});
+  await vi.waitUntil(() => slow.runs() === 1);
+  const get = store.get.bind(store);
+  let fails = 2;
+  store.get = async (...given) => {
+    if (fails-- > 0) throw new HoldfastError("store_failed", "The connection was reset.");
+    return get(...given);
+  };
+  const snapshot = store.snapshot.bind(store);
+  store.snapshot = async (...given) => {
+    if (fails-- > 0) throw new HoldfastError("store_failed", "The connection was reset.");
+    return snapshot(...given);
+  };
+  slow.open("compiled");
+  expect((await call).result).toEqual(text("compiled"));
+  expect(errors.length).toBeGreaterThan(0);
+});
+
+test("another process that shares the store finds a call by its id, and cancels it", async () => {
+  const path = join(await folder(), "host.db");
+  const slow = gate();
+  const servers = { build: sourceOf("build", { compile: slow.handler }) };
+  const tasks = () => createTasks({ store: sqliteStore(path), stopDeadlineMs: 0 });
+  const one = await hostOf(servers, { tasks: tasks() });
+  const other = await hostOf({}, { tasks: tasks() });
+  expect(await other.conversation("chat-1").calls()).toEqual([]);
+  await one.conversation("chat-1").call("build__compile", {}, { id: "call-1", mode: "background" });
+  expect(await other.conversation("chat-1").calls()).toMatchObject([{ id: "call-1", state: "running" }]);
+  await other.conversation("chat-1").cancel("call-1");
+  expect(await first(one.conversation("chat-1").inbox())).toMatchObject({ result: { isError: true } });
 });

@@ -16,7 +16,7 @@ import { MockLanguageModelV3, MockLanguageModelV4 } from "ai/test";
 import { aiTools, withResult as withAiResult } from "holdfast/ai-sdk";
 import { runMastra } from "../peers/clients/mastra-agent.ts";
 import type { Conversation, HostOptions, InboxMessage } from "holdfast/host";
-import { langchainTools, messageOf } from "holdfast/langchain";
+import { langchainTools, withResult as withLangChainResult } from "holdfast/langchain";
 import { mastraTools, messageOf as mastraMessageOf } from "holdfast/mastra";
 import { openaiTools, withResult as withOpenaiResult } from "holdfast/openai-agents";
 
@@ -184,10 +184,11 @@ const langGraph: ScriptedAgent = {
     const { messages } = await agent.invoke({ messages: [new HumanMessage("Go")] });
     return mapChatMessagesToStoredMessages(messages);
   },
-  add: (history, message) =>
-    mapChatMessagesToStoredMessages(
-      messagesStateReducer(mapStoredMessagesToChatMessages(history as StoredMessage[]), [messageOf(message)]),
-    ),
+  add(history, message) {
+    const before = mapStoredMessagesToChatMessages(history as StoredMessage[]);
+    const after = messagesStateReducer(before, withLangChainResult(before, message));
+    return mapChatMessagesToStoredMessages(after);
+  },
   read: (history) => (history as StoredMessage[]).map(({ data }) => data.content),
 };
 

@@ -34,14 +34,14 @@ async function serve(
 
 const [slow = 0, asking = 0, plain = 0] = ports.map(Number);
 await serve("slow", slow, (tasks) =>
-  tasks.tool("work", { inputSchema }, async ({ input }, task) => {
+  tasks.tool("work", { inputSchema, onCrash: "resume" }, async ({ input }, task) => {
     await task.sleep("wait", 200);
     await task.step("effect", ({ idempotencyKey }) => effect(input, idempotencyKey));
     return done(input);
   }),
 );
 await serve("asking", asking, (tasks) =>
-  tasks.tool("confirm", { inputSchema }, async ({ input }, task) => {
+  tasks.tool("confirm", { inputSchema, onCrash: "resume" }, async ({ input }, task) => {
     const answer = await task.elicit("sure", {
       message: `Do ${input}?`,
       requestedSchema: { type: "object", properties: { yes: { type: "boolean" } } },
