@@ -8,7 +8,7 @@ import { connect, type ConnectOptions, type TaskClient } from "holdfast/client";
 import { serveHttp, type HttpOptions } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { onTestFinished, vi } from "vitest";
-import { serveTools } from "../../../src/serve/serve-tools.ts";
+import { serveTools, type ServedTools } from "../../../src/serve/serve-tools.ts";
 import type { ToolSource } from "../../../src/serve/source.ts";
 import { mcpUpstream } from "../../../src/serve/mcp/mcp-upstream.ts";
 import type { McpUpstreamOptions } from "../../../src/serve/mcp/mcp-options.ts";
@@ -29,6 +29,8 @@ export interface Gateway {
   readonly url: string;
   readonly tasks: Tasks;
   readonly errors: unknown[];
+  /** Serves these sources instead, as a reload does. */
+  readonly replace: ServedTools["replace"];
   /** Ends it as a deploy does; also done when the test ends. */
   close(): Promise<void>;
 }
@@ -58,7 +60,7 @@ export async function gateway(
     await closed;
   };
   onTestFinished(close);
-  return { url: server.url, tasks, errors, close };
+  return { url: server.url, tasks, errors, replace: (next) => served.replace(next), close };
 }
 
 export async function clientOf(

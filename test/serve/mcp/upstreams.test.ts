@@ -172,6 +172,22 @@ it(
   },
 );
 
+it("ends a call that is under way when the options of its server change", { timeout: deadline }, async () => {
+  const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const tasks = createTasks({ store: memoryStore() });
+  tasks.tool("job", { onCrash: "fail" }, async () => {
+    begun.resolve();
+    return gate.promise;
+  });
+  const { url } = await upstream(() => undefined, { anonymous: "shared" }, tasks);
+  const served = await gateway([mcpUpstream("up", { url })]);
+  const result = (await clientOf(served)).callTool("job");
+  await begun.promise;
+  await served.replace([mcpUpstream("up", { url, refreshMs: "10m" })]);
+  gate.resolve("done");
+  expect(await result).toMatchObject(text("done"));
+});
+
 it(
   "gives the upstream its own token, or one that is exchanged for the caller's",
   { timeout: deadline },
