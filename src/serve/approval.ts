@@ -1,17 +1,17 @@
 import type { JsonForm } from "../runtime/questions/form.ts";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
 import type { TimeSpan } from "../task/time.ts";
-import { operatorsOnly } from "../runtime/questions/open-questions.ts";
-import { filled, type Scope } from "./template.ts";
+import { operatorsOnly, peopleOnly } from "../runtime/questions/open-questions.ts";
+import { filledOrEmpty, type Scope } from "./template.ts";
 
-/** Who has to agree before a call of a tool begins. The task waits meanwhile, without a process. */
+/** Who has to agree before a call of a tool begins. The task waits meanwhile, without a process. Only for tools whose calls are tasks. */
 export interface Approval {
   /**
-   * `user`: the client's user, or an operator in their place. `operator`: somebody who operates the server, in the dashboard or with `holdfast admin
+   * `user`: the client's user, or an operator in their place, and no model: where the client cannot ask its user, an operator has to answer. `operator`: somebody who operates the server, in the dashboard or with `holdfast admin
    * STORE answer`; clients do not see the question. Who decided is in the log of what operators did.
    */
   readonly by: "user" | "operator";
-  /** The question, with placeholders for the arguments. Default: whether to call the tool with its arguments. */
+  /** The question, with placeholders for the arguments; nothing stands for one that is left out. Default: whether to call the tool with its arguments. */
   readonly message?: string | undefined;
   /** How long to wait; then the call fails. Default: as long as the task lives. */
   readonly timeoutMs?: TimeSpan | undefined;
@@ -23,24 +23,42 @@ const yesOrNo: JsonForm = {
   required: ["approve"],
 };
 
-/** Waits until whoever has to agree has decided. Resolves with why the call may not begin; undefined if it may. */
+/**
+ * Waits until whoever has to agree has decided. Resolves with why the call may not begin; undefined if it may. What was asked first is what counts, also
+ * if the approval is changed while the task waits, or after.
+ */
 export async function refusalOf(
   approval: Approval,
   tool: string,
   args: Scope,
   task: TaskContext,
 ): Promise<string | undefined> {
-  const { message = `Call ${tool} with ${JSON.stringify(args)}?`, timeoutMs } = approval;
-  const text = filled(message, args) ?? message;
-  const options = timeoutMs === undefined ? {} : { timeoutMs };
-  const isOperators = approval.by === "operator";
-  const question = {
-    message: text,
-    requestedSchema: yesOrNo,
-    ...(isOperators && { _meta: { [operatorsOnly]: true } }),
-  };
-  if (isOperators) void task.status("Waits for an operator of the server, who has to approve the call");
-  const answer = await task.elicit("approval", question, options);
+  const { by, message } = await task.step("approval-question", () => {
+    const text =
+      approval.message === undefined
+        ? `Call ${tool} with ${JSON.stringify(args)}?`
+        : filledOrEmpty(approval.message, args);
+    return { by: approval.by, message: text };
+  });
+  const { timeoutMs } = approval;
+  const { waits, mark } = ways[by];
+  void task.status(`${waits}: ${message}`);
+  const question = { message, requestedSchema: yesOrNo, _meta: { [mark]: true } };
+  const answer = await task.elicit("approval", question, timeoutMs === undefined ? {} : { timeoutMs });
   const isApproved = answer.action === "accept" && answer.content?.["approve"] === true;
-  return isApproved ? undefined : `${tool} was not called: the ${approval.by} did not approve it.`;
+  if (!isApproved) return `${tool} was not called: the ${by} did not approve it.`;
+  void task.status("The call was approved");
+  return undefined;
 }
+
+const ways = {
+  user: {
+    waits:
+      "Waits until the user, where the client can ask them, or an operator of the server approves the call",
+    mark: peopleOnly,
+  },
+  operator: {
+    waits: "Waits for an operator of the server, who has to approve the call",
+    mark: operatorsOnly,
+  },
+} as const;

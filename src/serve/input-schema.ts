@@ -1,4 +1,9 @@
-import { fromJsonSchema, type StandardSchemaV1 } from "@modelcontextprotocol/server";
+import {
+  fromJsonSchema,
+  type StandardSchemaV1,
+  type StandardSchemaWithJSON,
+} from "@modelcontextprotocol/server";
+import { isJsonObject } from "../generation/message.ts";
 
 /** A JSON Schema of an object. `type: object` may be left out, and other arguments than its properties are refused unless it says otherwise. */
 export interface ArgumentsSchema {
@@ -19,12 +24,24 @@ export interface ToolInput {
 export function toolInput(given: ArgumentsSchema = {}): ToolInput {
   const properties = given.properties ?? {};
   const json = { type: "object" as const, additionalProperties: false, ...given, properties };
-  const defaults = Object.entries(properties).flatMap(([name, each]) =>
-    typeof each === "object" && each !== null && "default" in each ? [[name, each.default] as const] : [],
-  );
   return {
     schema: fromJsonSchema(json as unknown as Parameters<typeof fromJsonSchema>[0]),
     names: Object.keys(properties),
-    withDefaults: (args) => ({ ...Object.fromEntries(defaults), ...args }),
+    withDefaults: (args) => ({ ...defaultsOf(properties), ...args }),
   };
+}
+
+/** The values of arguments that are left out, as the properties of an object's schema have them. */
+export function defaultsOf(properties: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const defaults = Object.entries(properties).flatMap(([name, each]) =>
+    isJsonObject(each) && "default" in each ? [[name, each["default"]] as const] : [],
+  );
+  return Object.fromEntries(defaults);
+}
+
+/** The properties of a schema for clients. */
+export function propertiesOf(schema: StandardSchemaV1 | undefined): Readonly<Record<string, unknown>> {
+  const { jsonSchema } = (schema?.["~standard"] ?? {}) as Partial<StandardSchemaWithJSON["~standard"]>;
+  const { properties } = jsonSchema?.input({ target: "draft-2020-12" }) ?? {};
+  return isJsonObject(properties) ? properties : {};
 }

@@ -5,6 +5,8 @@ import type { DurableTool } from "../runtime/tool/tool.ts";
 import type { Tasks } from "../server/tasks.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { refusalOf } from "./approval.ts";
+import { defaultsOf, propertiesOf } from "./input-schema.ts";
+import type { Scope } from "./template.ts";
 import { errorResult } from "./tool-settings.ts";
 import type { OpenSource, SourceChanges, SourceTool, ToolSource } from "./source.ts";
 
@@ -181,7 +183,10 @@ class Served implements ServedTools {
     for (const [name, { tool, from }] of wanted) {
       if (this.#registered.has(name)) continue;
       try {
-        const durable = this.#tasks.tool(name, tool.config, async (args, task) =>
+        assertApproval(tool);
+        const { approval } = tool;
+        const config = { ...tool.config, ...(approval && { alwaysTask: true }) };
+        const durable = this.#tasks.tool(name, config, async (args, task) =>
           this.#during(from, async () => call(tool, args as Record<string, unknown>, task)),
         );
         this.#registered.set(name, { tool, durable });
@@ -200,12 +205,22 @@ class Served implements ServedTools {
 
 /** Runs a call, after whoever has to agree has. */
 async function call(
-  { name, approval, handler }: SourceTool,
+  { name, approval, handler, config }: SourceTool,
   args: Record<string, unknown>,
   task: TaskContext,
 ): Promise<CallToolResult> {
-  const refusal = approval && (await refusalOf(approval, name, args, task));
+  const complete = (): Scope => ({ ...defaultsOf(propertiesOf(config.inputSchema)), ...args });
+  const refusal = approval && (await refusalOf(approval, name, complete(), task));
   return refusal === undefined ? handler(args, task) : errorResult(refusal);
+}
+
+/** Throws `configuration` if nobody could be asked. */
+function assertApproval({ name, approval, config }: SourceTool): void {
+  if (approval === undefined || config.task !== "forbidden") return;
+  throw new HoldfastError(
+    "configuration",
+    `Tool "${name}": a call waits for its approval as a task, but with durable: false it has none. Remove approval, or durable: false.`,
+  );
 }
 
 function nameTaken(name: string, one: ToolSource, other: ToolSource): HoldfastError {

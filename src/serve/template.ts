@@ -35,6 +35,13 @@ export function placeholdersIn(template: unknown): readonly Placeholder[] {
   return Object.values(template).flatMap(placeholdersIn);
 }
 
+/** The text with the values of its placeholders; nothing stands for a value that is missing. */
+export function filledOrEmpty(template: string, scope: Scope): string {
+  return template.replace(pattern, (match, literal?: string, name?: string, pointer: string = "") =>
+    name === undefined ? (literal ?? match) : textOf(valueOf({ name, pointer }, scope) ?? ""),
+  );
+}
+
 /** The text with the values of its placeholders, each as `write` has it; undefined if a value is missing. */
 export function filled(
   template: string,

@@ -1,16 +1,20 @@
 import { testTasks } from "holdfast/testing";
 import { expect, it, vi } from "vitest";
 import { command } from "../../src/serve/command/command.ts";
-import type { Approval } from "../../src/serve/approval.ts";
+import { refusalOf, type Approval } from "../../src/serve/approval.ts";
 import { serveTools } from "../../src/serve/serve-tools.ts";
+import type { ToolSource } from "../../src/serve/source.ts";
 import type { Tasks } from "../../src/server/tasks.ts";
+import { InMemorySession } from "../kit/in-memory-session.ts";
+import { startServer, type StartedServer } from "../kit/server.ts";
 import { StatelessClient } from "../kit/stateless-client.ts";
+import { ticketOf } from "../server/plain/job.ts";
 
 vi.setConfig({ testTimeout: 10_000 });
 
 const echo = (approval: Approval) =>
   command("echo", {
-    inputSchema: { properties: { word: { type: "string" } } },
+    inputSchema: { properties: { word: { type: "string", default: "all" }, note: { type: "string" } } },
     run: ["echo", "--", "{word}"],
     approval,
   });
@@ -40,7 +44,7 @@ it("asks the user before a call, and runs nothing unless they agree", async () =
       isError: true,
       content: [{ text: "echo was not called: the user did not approve it." }],
     });
-    expect((await task.journal()).map(({ key }) => key)).toEqual(["approval"]);
+    expect((await task.journal()).map(({ key }) => key)).toEqual(["approval-question", "approval"]);
   }
 });
 
@@ -65,4 +69,117 @@ it("lets operators alone decide, and says who did", async () => {
   await admin.as("ann").answer(id, answers);
   expect(await peer.ended(id)).toMatchObject({ result: { content: [{ text: "-- hi" }] } });
   expect(await admin.actions({ taskId: id })).toMatchObject([{ action: "answer", actor: "ann" }]);
+});
+
+const yes = { approval: { action: "accept", content: { approve: true } } } as const;
+const said = { content: [{ text: "-- hi" }] };
+
+async function serving(approval: Approval, plainDeadlineMs?: number): Promise<StartedServer> {
+  const started = await startServer(
+    () => undefined,
+    plainDeadlineMs === undefined ? {} : { plainDeadlineMs },
+  );
+  await serveTools(started.tasks, [echo(approval)]);
+  return started;
+}
+
+/** The task that waits for its approval. */
+async function waiting({ admin }: Tasks): Promise<string> {
+  const first = async (): Promise<string | undefined> =>
+    (await admin.list({ waitsFor: ["question"] })).tasks[0]?.id;
+  return (await vi.waitUntil(first, { timeout: 10_000 })) as string;
+}
+
+it("asks operators also about a call without a task, of a client with tasks that cannot be asked", async () => {
+  const { server, tasks } = await serving({ by: "operator" });
+  const ann = tasks.admin.as("ann");
+  for (const capabilities of [{}, { elicitation: {} }]) {
+    const session = await InMemorySession.open(server, { capabilities });
+    await session.start("echo", { word: "hi" });
+    await ann.answer(await waiting(tasks), yes);
+    const call = session.call("echo", { word: "hi" });
+    const id = await waiting(tasks);
+    await ann.answer(id, yes);
+    expect(await session.result(call)).toMatchObject(said);
+    expect(await tasks.admin.actions({ taskId: id })).toMatchObject([{ actor: "ann" }]);
+    expect(session.requests("elicitation/create")).toEqual([]);
+  }
+});
+
+it("shows no client a question for operators of a run without a task", async () => {
+  const { server } = await startServer((tasks) =>
+    tasks.tool("pass", { task: "forbidden" }, async (_args, task) => {
+      await refusalOf({ by: "operator" }, "pass", {}, task);
+      return { content: [] };
+    }),
+  );
+  const session = await InMemorySession.open(server, { capabilities: { elicitation: {} } });
+  expect(await session.error("tools/call", { name: "pass" })).toMatchObject({
+    message: expect.stringMatching(/has no task, so operators cannot see its questions/),
+  });
+  expect(session.requests("elicitation/create")).toEqual([]);
+});
+
+it("is not for tools whose calls have no task", async () => {
+  const source: ToolSource = {
+    name: "mcp search",
+    async open(host) {
+      const handler = async () => ({ content: [] });
+      host.setTools([{ name: "find", config: { task: "forbidden" }, handler, approval: { by: "user" } }]);
+      return { close: async () => undefined };
+    },
+  };
+  const { tasks } = await startServer(() => undefined);
+  await expect(serveTools(tasks, [source])).rejects.toMatchObject({
+    code: "configuration",
+    message: expect.stringMatching(/^mcp search: Tool "find": a call waits for its approval as a task/),
+  });
+});
+
+it("lets no model approve in place of the user", async () => {
+  const { server, tasks } = await serving({ by: "user", message: "Say {word}?" }, 0);
+  const answer = { question: "approval", answer: { approve: true } };
+  for (const elicitation of [undefined, {}]) {
+    const session = await InMemorySession.open(server, { capabilities: { elicitation } });
+    const { reference } = ticketOf(await session.result(session.call("echo", { word: "hi" })));
+    const id = await waiting(tasks);
+    for (const named of [answer, { answer: answer.answer }])
+      expect(await session.request("tools/call", calling({ reference, ...named }))).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringMatching(/only people can answer it/) }],
+      });
+    const ticket = ticketOf(await session.request("tools/call", calling({ reference })));
+    expect(ticket.data).not.toHaveProperty("question");
+    expect(ticket.text).toMatch(/an operator of the server approves the call: Say hi\?/);
+    await tasks.admin.as("ann").answer(id, yes);
+    const hasEnded = async (): Promise<boolean> => (await tasks.admin.show(id)).state === "completed";
+    await vi.waitUntil(hasEnded, { timeout: 10_000 });
+    expect(await session.request("tools/call", calling({ reference }))).toMatchObject(said);
+  }
+});
+
+const calling = (args: object) => ({ name: "task_result", arguments: args });
+
+it("asks what was asked first, also after the approval was changed", async () => {
+  let approval: Approval = { by: "user", message: "Say {word}{note}?" };
+  await using t = await testTasks((tasks) => serveTools(tasks, [echo(approval)]), {
+    patienceMs: 10_000,
+    settleMs: 10_000,
+  });
+  const task = await t.start("echo", {});
+  expect(await task.question("approval")).toMatchObject({ params: { message: "Say all?" } });
+  approval = { by: "operator", message: "Really?" };
+  await t.restart();
+  await task.answer("approval", yes.approval);
+  expect(await task.result()).toMatchObject({ content: [{ text: "-- all" }] });
+});
+
+it("shows arguments as they are, whatever braces they have", async () => {
+  await using t = await testTasks((tasks) => serveTools(tasks, [echo({ by: "user" })]), {
+    patienceMs: 10_000,
+    settleMs: 10_000,
+  });
+  const task = await t.start("echo", { word: "{note}", note: "hi" });
+  const message = 'Call echo with {"word":"{note}","note":"hi"}?';
+  expect(await task.question("approval")).toMatchObject({ params: { message } });
 });

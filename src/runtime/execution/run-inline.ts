@@ -3,6 +3,7 @@ import type { Outcome } from "../../task/outcome.ts";
 import type { TraceContext } from "../../task/record.ts";
 import { taskId } from "../../task/task-id.ts";
 import { Run } from "../journal/run.ts";
+import { hasMark, operatorsOnly } from "../questions/open-questions.ts";
 import { withoutTask } from "../journal/run-setup.ts";
 import { TaskLines } from "../journal/task-lines.ts";
 import type { Services } from "../services.ts";
@@ -71,6 +72,13 @@ export async function runInline(
   const effects: ContextEffects = {
     ask: async (key, method, params, options) => {
       run.claim(key);
+      if (hasMark(params, operatorsOnly)) {
+        const problem = "so operators cannot see its questions: only those of tasks are stored.";
+        throw new HoldfastError(
+          "invalid_request",
+          `This call of "${call.tool.name}" has no task, ${problem}`,
+        );
+      }
       await run.checkpoint(); // nobody is there to be asked after the answer
       return run.whileWaiting("question", () => call.ask(key, method, params, options));
     },

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../generation/message.ts";
 import type { TaskStore } from "../../store/store.ts";
 import { childInputOf, type InputAnswer, type InputRequest } from "../../task/journal.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
@@ -96,10 +97,22 @@ async function askingTask(store: TaskStore, root: TaskRecord, id: string): Promi
 /** In `_meta` of a question that operators answer, and no client sees. */
 export const operatorsOnly = "holdfast/operators-only";
 
+/** In `_meta` of a question that people answer, and no model in their place: the user whom the client asks, or operators. */
+export const peopleOnly = "holdfast/people-only";
+
 export function isForOperators({ params }: Pick<InputRequest, "params">): boolean {
-  if (!params.includes(operatorsOnly)) return false;
-  const { _meta = {} } = JSON.parse(params) as { readonly _meta?: Readonly<Record<string, unknown>> };
-  return _meta[operatorsOnly] === true;
+  return params.includes(operatorsOnly) && hasMark(JSON.parse(params) as object, operatorsOnly);
+}
+
+export function isForPeople({ params }: Pick<InputRequest, "params">): boolean {
+  return params.includes(peopleOnly) && hasMark(JSON.parse(params) as object, peopleOnly);
+}
+
+export function hasMark(
+  { _meta }: { readonly _meta?: unknown },
+  mark: typeof operatorsOnly | typeof peopleOnly,
+): boolean {
+  return isJsonObject(_meta) && _meta[mark] === true;
 }
 
 /** Throws `invalid_params` if one of the questions is for operators alone. */

@@ -6,6 +6,7 @@ import { generations, type GenerationName, type Origin } from "../../task/record
 import type { OutsideWait, OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { inputFailed, isClientError } from "./answers.ts";
+import { hasMark, operatorsOnly } from "./open-questions.ts";
 import { decodeError } from "../stored-values.ts";
 import { requestHash } from "../request-hash.ts";
 import type { QuestionOptions } from "../tool/task-context.ts";
@@ -37,7 +38,7 @@ export class Questions {
     { timeoutMs: ownMs }: Read<QuestionOptions>,
   ): Promise<unknown> {
     const timeoutMs = ownMs ?? this.#setup.timeoutMs ?? undefined;
-    this.#assertCapability(method, { ...params });
+    if (!hasMark(params, operatorsOnly)) this.#assertCapability(method, { ...params });
     const { run, waits } = this.#setup;
     const claimed = run.claim(key);
     this.#assertNotTooMany();

@@ -61,6 +61,11 @@ function assertPlain(name: string, { task, plain }: Omit<ToolConfig, "prepare">)
 /** Runs without a task are not in the store, and cannot be counted there. */
 function assertOrder(name: string, config: Omit<ToolConfig, "prepare">): void {
   const direct = withoutTask(config);
+  if (config.alwaysTask === true && direct !== undefined)
+    throw wrong(
+      name,
+      `alwaysTask needs a task, but with ${direct} it runs without one: remove one of the two`,
+    );
   const counted = config.concurrency === undefined ? "limit" : "concurrency";
   if (config[counted] === undefined || direct === undefined) return;
   throw wrong(name, `${counted} counts tasks, but with ${direct} it runs without one: remove one of the two`);

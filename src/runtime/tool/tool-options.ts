@@ -105,6 +105,11 @@ export class DeclaredDurableToolOptions {
    */
   readonly joinCalls?: boolean = flag();
   /**
+   * `true`: a call never runs without a task, so that its questions are stored, and operators can answer them. Left out, a call without a task
+   * runs directly if its client has used tasks before, of protocol 2025-11-25 or SEP-1686. Cannot be set with `forbidden` or `promoteAfterMs`.
+   */
+  readonly alwaysTask?: boolean = flag();
+  /**
    * How many tasks of this tool run at the same time, across all processes that share the store; others wait for their turn. A task counts
    * from its start to its end, but not while it waits for an answer or a timer for more than a second. Left out, only the server's
    * `concurrency` applies. A tool with this option cannot be `forbidden`, nor have `promoteAfterMs`: runs without a task are not counted.

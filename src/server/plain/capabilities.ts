@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { isForPeople } from "../../runtime/questions/open-questions.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { missingForInput, type InputRequest } from "../../task/journal.ts";
@@ -42,6 +43,11 @@ export function refusedAsTask(tool: Tool, capabilities: JsonObject): HoldfastErr
 /** Whether the client itself can be asked the question. */
 export function canBeAsked({ method, params }: InputRequest, capabilities: JsonObject): boolean {
   return missingForInput(method, JSON.parse(params) as JsonObject, capabilities) === undefined;
+}
+
+/** Whether the model answers the question, since its client cannot be asked. */
+export function isForModel(question: InputRequest, capabilities: JsonObject): boolean {
+  return !canBeAsked(question, capabilities) && !isForPeople(question);
 }
 
 /** A client that names no mode of elicitation supports forms; one that names some supports these only. */

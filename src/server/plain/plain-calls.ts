@@ -8,7 +8,7 @@ import type { Answer } from "../answer.ts";
 import { type OnError, waitOutStop } from "../faults.ts";
 import { sentProgress, newestShown, shownProgress } from "../log/shown-progress.ts";
 import { CallTasks, type Prepared } from "./call-tasks.ts";
-import { canBeAsked, cannotAsk, lacking } from "./capabilities.ts";
+import { canBeAsked, cannotAsk, isForModel, lacking } from "./capabilities.ts";
 import { Deliveries, type Waiting } from "./delivery.ts";
 import { Joins } from "./joins.ts";
 import type { Departure } from "./departure.ts";
@@ -104,7 +104,7 @@ export class PlainCalls {
     { task, inputs }: TaskSnapshot,
     call: Pick<PlainCall, "capabilities" | "answerOf">,
   ): Promise<Answer> {
-    const question = inputs.find((input) => !canBeAsked(input, call.capabilities));
+    const question = inputs.find((input) => isForModel(input, call.capabilities));
     const deadlineMs = this.#deadlineOf(task);
     const isRunning = question === undefined && task.finishedAt === null;
     const work = isRunning ? await workSoFar(this.#runtime, task) : undefined;
@@ -196,8 +196,8 @@ export class PlainCalls {
 
 /** Whether the task has a question that its caller learns of by the answer to its call. */
 function needsItsCaller(snapshot: TaskSnapshot, call: PlainCall): boolean {
-  if (snapshot.inputs.length === 0) return false;
-  return !someCanBeAsked(snapshot, call) || call.askByAnswer !== undefined;
+  if (someCanBeAsked(snapshot, call)) return call.askByAnswer !== undefined;
+  return snapshot.inputs.some((input) => isForModel(input, call.capabilities));
 }
 
 function someCanBeAsked({ inputs }: TaskSnapshot, { capabilities }: PlainCall): boolean {

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { isForPeople } from "../../runtime/questions/open-questions.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { resultOutcome, statusOf } from "../../task/outcome.ts";
@@ -6,7 +7,7 @@ import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { Answer } from "../answer.ts";
 import { toolNotFound } from "../faults.ts";
 import type { Rates } from "../rates/rates.ts";
-import { canBeAsked } from "./capabilities.ts";
+import { isForModel } from "./capabilities.ts";
 import { scopeOf, type PlainCall } from "./plain-call.ts";
 import type { PlainCalls } from "./plain-calls.ts";
 import type { PollingToolKind } from "./plain-policies.ts";
@@ -83,9 +84,10 @@ export class PollingTools {
   ): Promise<Answer | undefined> {
     const question =
       key === undefined
-        ? (inputs.find((input) => !canBeAsked(input, call.capabilities)) ?? inputs[0])
+        ? (inputs.find((input) => isForModel(input, call.capabilities)) ?? inputs[0])
         : inputs.find((input) => input.key === key);
     if (question === undefined || answer === undefined) return undefined;
+    if (isForPeople(question)) return say(call, `${notForModels} ${this.#howToGetResult(task)}`, true);
     try {
       const { generation, principal } = task;
       const requestor = { generation, principal, scopes: call.owner.scopes };
@@ -123,6 +125,10 @@ export class PollingTools {
     return `To get its result, call ${names.result} with ${JSON.stringify({ reference: referenceOf(task) })}.`;
   }
 }
+
+const notForModels =
+  "That answer was not accepted, and the question is still open: only people can answer it. The user does so where the client asks them; if it " +
+  "cannot, somebody who operates the server has to.";
 
 function say(call: PlainCall, text: string, isError = false): Answer {
   const result = { content: [{ type: "text", text }], ...(isError ? { isError } : {}) };

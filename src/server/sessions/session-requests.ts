@@ -143,7 +143,7 @@ export class SessionRequests {
     if (tool.task !== "optional") return (request) => calls.run(tool, request, connection);
     if (isPlain) return (request) => calls.wait(tool, request, connection);
     // It may never ask for a task, and a run without one would neither survive this process nor count. A client with tasks has no use for tickets.
-    if (!hasUsedTasks || tool.concurrency !== undefined)
+    if (!hasUsedTasks || tool.concurrency !== undefined || tool.alwaysTask === true)
       return (request) => calls.wait({ ...tool, plain: "wait" }, request, connection);
     return (request) => calls.run(tool, request, connection);
   }
