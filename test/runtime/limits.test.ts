@@ -300,6 +300,7 @@ describe("a tool that names a limit", () => {
       Process.started({ tools: { work: { config, handler } }, options: { limits } });
     await expect(start({ limit: "apis" })).rejects.toMatchObject({ code: "configuration" });
     await expect(start({ limit: "api", task: "forbidden" })).rejects.toThrow(/limit counts tasks/);
+    await expect(start({ alwaysTask: true, task: "forbidden" })).rejects.toThrow(/alwaysTask needs a task/);
   });
 });
 

@@ -1,4 +1,3 @@
-import { isJsonObject } from "../../generation/message.ts";
 import type { TaskStore } from "../../store/store.ts";
 import { childInputOf, type InputAnswer, type InputRequest } from "../../task/journal.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
@@ -112,7 +111,7 @@ export function hasMark(
   { _meta }: { readonly _meta?: unknown },
   mark: typeof operatorsOnly | typeof peopleOnly,
 ): boolean {
-  return isJsonObject(_meta) && _meta[mark] === true;
+  return typeof _meta === "object" && _meta !== null && mark in _meta && Reflect.get(_meta, mark) === true;
 }
 
 /** Throws `invalid_params` if one of the questions is for operators alone. */

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { InputRequest, InputResult, OnInput } from "../../client/question/input-request.ts";
 import type { ElicitParams, JsonForm } from "../../runtime/questions/form.ts";
+import { hasMark, peopleOnly } from "../../runtime/questions/open-questions.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 
 /** Asks whoever waits for a call. */
@@ -98,14 +99,14 @@ function isAnswered(error: unknown): boolean {
   return error instanceof TaskClientError && (error.error !== undefined || error.taskId !== undefined);
 }
 
-/** A question as the caller's client gets it: without what only concerns the connection to the server. */
+/** A question as the caller's client gets it: without what only concerns the connection to the server. Models answer no more than they may there. */
 function withoutEnvelope<Params extends object>(params: Params): Omit<Params, "_meta" | "task"> {
   const {
     _meta,
     task: _,
     ...rest
   } = params as Params & { readonly _meta?: unknown; readonly task?: unknown };
-  return rest;
+  return hasMark({ _meta }, peopleOnly) ? { ...rest, _meta: { [peopleOnly]: true } } : rest;
 }
 
 /**

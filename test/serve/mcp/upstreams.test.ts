@@ -120,6 +120,28 @@ it(
   },
 );
 
+it("lets no model answer what people alone may answer at the server", { timeout: deadline }, async () => {
+  const mark = { "holdfast/people-only": true };
+  const { url } = await upstream((server) => {
+    server.registerTool("wipe", {}, async ({ mcpReq }) => {
+      const question = { message: "Wipe?", requestedSchema: nameForm, _meta: { ...mark, own: "left out" } };
+      const { action } = await mcpReq.elicitInput(question, { relatedRequestId: mcpReq.id });
+      return text(action);
+    });
+  });
+  const served = await gateway([mcpUpstream("up", { url, protocolVersion: "2025-06-18" })]);
+  const asked: unknown[] = [];
+  const client = await clientOf(served, {
+    onInput: async ({ params }: InputRequest): Promise<InputResult> => {
+      asked.push(params);
+      return { action: "decline" };
+    },
+  });
+  expect(await client.callTool("wipe")).toMatchObject(text("decline"));
+  expect(asked).toMatchObject([{ message: "Wipe?", _meta: mark }]);
+  expect(asked).not.toMatchObject([{ _meta: { own: "left out" } }]);
+});
+
 it("follows the list of tools, whatever the revision", { timeout: deadline }, async () => {
   const lists: RegisteredTool[] = [];
   let hasMore = false;
