@@ -6,7 +6,7 @@ import type { Tasks } from "../server/tasks.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { refusalOf } from "./approval.ts";
 import { defaultsOf, propertiesOf } from "./input-schema.ts";
-import type { Scope } from "./template.ts";
+import { assertPlaceholders, type Scope } from "./template.ts";
 import { errorResult } from "./tool-settings.ts";
 import type { OpenSource, SourceChanges, SourceTool, ToolSource } from "./source.ts";
 
@@ -214,9 +214,12 @@ async function call(
   return refusal === undefined ? handler(args, task) : errorResult(refusal);
 }
 
-/** Throws `configuration` if nobody could be asked. */
+/** Throws `configuration` if nobody could be asked, or would not be told what for. */
 function assertApproval({ name, approval, config }: SourceTool): void {
-  if (approval === undefined || config.task !== "forbidden") return;
+  if (approval === undefined) return;
+  const names = Object.keys(propertiesOf(config.inputSchema));
+  if (names.length > 0) assertPlaceholders(`The approval of tool "${name}"`, approval.message, names);
+  if (config.task !== "forbidden") return;
   throw new HoldfastError(
     "configuration",
     `Tool "${name}": a call waits for its approval as a task, but with durable: false it has none. Remove approval, or durable: false.`,

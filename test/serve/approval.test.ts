@@ -136,6 +136,12 @@ it("is not for tools whose calls have no task", async () => {
   });
 });
 
+it("names only arguments that the tool has", async () => {
+  const { tasks } = await startServer(() => undefined);
+  const served = serveTools(tasks, [echo({ by: "user", message: "Say {wrod}?" })]);
+  await expect(served).rejects.toThrow(/The approval of tool "echo": \{wrod\} names no argument/);
+});
+
 it("lets no model approve in place of the user", async () => {
   const { server, tasks } = await serving({ by: "user", message: "Say {word}?" }, 0);
   const answer = { question: "approval", answer: { approve: true } };
