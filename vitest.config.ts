@@ -1,4 +1,6 @@
-import { availableParallelism } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 import { bundledWriter } from "./test/bundled-writer.ts";
@@ -11,6 +13,10 @@ const src = fileURLToPath(new URL("./src/", import.meta.url));
 
 /** Stands in for `holdfast/memory` in the project "postgres". */
 const memoryInPostgres = fileURLToPath(new URL("./test/places/memory-in-postgres.ts", import.meta.url));
+
+/** What tests keep where users keep what their commands know, and the files of programs: nothing of an earlier run, and nothing of the user. */
+const state = mkdtempSync(join(tmpdir(), "holdfast-test-state-"));
+process.on("exit", () => rmSync(state, { recursive: true, force: true }));
 
 const mode = process.env["HOLDFAST_TEST"] ?? "";
 const isFull = mode === "full";
@@ -67,6 +73,7 @@ function project(
       env: {
         // Keeps Node's compile cache for the next worker, child process and run.
         NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/compiled", import.meta.url)),
+        XDG_STATE_HOME: state,
         ...env,
       },
       execArgv: ["--disable-warning=ExperimentalWarning"],
