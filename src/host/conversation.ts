@@ -226,7 +226,7 @@ export class Conversation {
     if (followed !== undefined) await this.#calls.acknowledge(followed);
   }
 
-  /** All calls that are not acknowledged, oldest first: what is open after a restart. */
+  /** All calls that go on, or whose results nobody has, oldest first: what is open after a restart. */
   async calls(): Promise<readonly OpenCall[]> {
     await this.#calls.load();
     return this.#calls.all.map(({ task }) => openCall(task));

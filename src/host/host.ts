@@ -1,4 +1,5 @@
 import { errorReporter } from "../runtime/error-reporter.ts";
+import { jsonSchemaOf } from "../serve/input-schema.ts";
 import { mcpUpstream } from "../serve/mcp/mcp-upstream.ts";
 import { assertOptions, settingsOf } from "../options/options.ts";
 import { serveTools, type ServedTools } from "../serve/serve-tools.ts";
@@ -113,23 +114,14 @@ function sourceOf(name: string, server: HostServer): ToolSource {
   return mcpUpstream(name, { prefix: `${name}__`, ...options });
 }
 
-/** A Standard Schema that can show itself as JSON Schema. */
-interface ShowsJson {
-  readonly "~standard": {
-    readonly jsonSchema?: { input(options: { target: "draft-2020-12" }): Record<string, unknown> };
-  };
-}
-
 function registeredTool(server: string, { name, config }: SourceTool): RegisteredTool {
   const { title, description = title ?? name, annotations, inputSchema } = config;
-  const schema = inputSchema as ShowsJson | undefined;
-  const json = schema?.["~standard"].jsonSchema?.input({ target: "draft-2020-12" });
   const tool = {
     name: modelName(name),
     server,
     title,
     description,
-    inputSchema: json ?? { type: "object" },
+    inputSchema: jsonSchemaOf(inputSchema) ?? { type: "object" },
     annotations: annotations && { ...annotations },
   };
   return { registered: name, tool };

@@ -7,8 +7,9 @@ import { filledOrEmpty, type Scope } from "./template.ts";
 /** Who has to agree before a call of a tool begins. The task waits meanwhile, without a process. Only for tools whose calls are tasks. */
 export interface Approval {
   /**
-   * `user`: the client's user, or an operator in their place, and no model: where the client cannot ask its user, an operator has to answer. `operator`: somebody who operates the server, in the dashboard or with `holdfast admin
-   * STORE answer`; clients do not see the question. Who decided is in the log of what operators did.
+   * `user`: the client's user, or an operator in their place, and no model: where the client cannot ask its user, an operator has to answer.
+   * `operator`: somebody who operates the server, in the dashboard or with `holdfast admin STORE answer`; clients do not see the question. What an
+   * operator decided is recorded as an action.
    */
   readonly by: "user" | "operator";
   /** The question, with placeholders for the arguments; nothing stands for one that is left out. Default: whether to call the tool with its arguments. */

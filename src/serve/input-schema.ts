@@ -3,7 +3,7 @@ import {
   type StandardSchemaV1,
   type StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
-import { isJsonObject } from "../generation/message.ts";
+import { isJsonObject, type JsonObject } from "../generation/message.ts";
 
 /** A JSON Schema of an object. `type: object` may be left out, and other arguments than its properties are refused unless it says otherwise. */
 export interface ArgumentsSchema {
@@ -39,9 +39,14 @@ export function defaultsOf(properties: Readonly<Record<string, unknown>>): Recor
   return Object.fromEntries(defaults);
 }
 
+/** A schema as clients see it; undefined for one without a JSON form. */
+export function jsonSchemaOf(schema: StandardSchemaV1 | undefined): JsonObject | undefined {
+  const { jsonSchema } = (schema?.["~standard"] ?? {}) as Partial<StandardSchemaWithJSON["~standard"]>;
+  return jsonSchema?.input({ target: "draft-2020-12" });
+}
+
 /** The properties of a schema for clients. */
 export function propertiesOf(schema: StandardSchemaV1 | undefined): Readonly<Record<string, unknown>> {
-  const { jsonSchema } = (schema?.["~standard"] ?? {}) as Partial<StandardSchemaWithJSON["~standard"]>;
-  const { properties } = jsonSchema?.input({ target: "draft-2020-12" }) ?? {};
+  const properties = jsonSchemaOf(schema)?.["properties"];
   return isJsonObject(properties) ? properties : {};
 }

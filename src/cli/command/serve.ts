@@ -1,8 +1,6 @@
 import { access, readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { split } from "shlex";
-import type { JsonObject } from "../../generation/message.ts";
 import type { ServedPlace } from "../../serve/file/serve-file.ts";
 import type { Finding, SourceTool } from "../../serve/source.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -122,15 +120,11 @@ async function dryRun(
   if (tool.preview === undefined)
     throw new UsageError(`${name} is a tool of another server, which alone knows what its calls do.`);
   const { inputSchema } = tool.config;
-  const schema = readInputSchema(inputSchema === undefined ? {} : jsonOf(inputSchema));
+  const { jsonSchemaOf } = await import("../../serve/input-schema.ts");
+  const schema = readInputSchema(jsonSchemaOf(inputSchema) ?? {});
   const args = completeArguments(parseArguments(await readPairs(pairs, io.cwd), schema, {}), schema);
   await output.print(`${(await tool.preview(args)).trimEnd()}\n`);
   return exitCodes.done;
-}
-
-function jsonOf(schema: object): JsonObject {
-  const { jsonSchema } = (schema as StandardSchemaWithJSON)["~standard"];
-  return jsonSchema.input({ target: "draft-2020-12" });
 }
 
 /** The package's root. */

@@ -9,19 +9,9 @@ import {
 } from "@modelcontextprotocol/server";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
+import { isAtLeast } from "../../generation/message.ts";
 import type { SourceChanges } from "../source.ts";
 import type { UpstreamConnection } from "./upstream-connection.ts";
-
-const levels: readonly LoggingLevel[] = [
-  "debug",
-  "info",
-  "notice",
-  "warning",
-  "error",
-  "critical",
-  "alert",
-  "emergency",
-];
 
 /** A server for one client, and the servers behind it. */
 interface Front {
@@ -92,9 +82,7 @@ export class PassThrough {
     });
     sdk.setNotificationHandler("notifications/message", ({ params }) =>
       tell(({ server }, { level }) =>
-        level !== undefined && levels.indexOf(params.level) >= levels.indexOf(level)
-          ? server.sendLoggingMessage(params)
-          : undefined,
+        level !== undefined && isAtLeast(level, params) ? server.sendLoggingMessage(params) : undefined,
       )(),
     );
     for (const server of this.#told) {
