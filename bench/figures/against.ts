@@ -12,7 +12,7 @@ import { reads } from "./tasks-get.ts";
 import { withServers } from "./with-servers.ts";
 
 const holdfast = "./servers/holdfast.ts";
-const everything = "../examples/everything/main.ts";
+const everything = "../test/everything/main.ts";
 
 /** Figures of this checkout compared with those of another, compiled one. */
 export function against(checkout: string): readonly Figure[] {

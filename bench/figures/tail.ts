@@ -20,7 +20,7 @@ export const tail: Figure = {
   goal: { atMost: 8 },
   measure: ({ folder, effort }) =>
     withServers(folder, async (start) => {
-      const server = await start("../examples/everything/main.ts");
+      const server = await start("../test/everything/main.ts");
       const { get, reply } = await Connection.withOne(server.url, (connection) =>
         finishedTask(connection, new StatelessRequests(server.url)),
       );

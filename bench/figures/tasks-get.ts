@@ -7,7 +7,7 @@ import type { ServerProcess } from "../server-process.ts";
 import type { Figure, Measurement, Run } from "./figure.ts";
 import { withServers } from "./with-servers.ts";
 
-const everything = "../examples/everything/main.ts";
+const everything = "../test/everything/main.ts";
 const throughHono = "./servers/everything-hono.ts";
 const bare = "bare node:http";
 

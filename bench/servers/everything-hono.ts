@@ -2,9 +2,9 @@
 import { serve } from "@hono/node-server";
 import { createFetchHandler } from "holdfast/http";
 import { Hono } from "hono";
-import { Changes } from "../../examples/everything/base/changes.ts";
-import { everything } from "../../examples/everything/serve-everything.ts";
-import { readSettings } from "../../examples/everything/settings.ts";
+import { Changes } from "../../test/everything/base/changes.ts";
+import { everything } from "../../test/everything/serve-everything.ts";
+import { readSettings } from "../../test/everything/settings.ts";
 
 const server = everything(readSettings(process.env), new Changes());
 const handler = createFetchHandler(server, { anonymous: "shared" });

@@ -81,10 +81,10 @@ describe("holdfast call", { timeout: deadline }, () => {
   it("starts a server that is a command line, quoted or after --", async () => {
     const env = { HOLDFAST_STORE: "memory:", HOLDFAST_STATE: await folder() };
     const passes = ["--pass-env", "HOLDFAST_STORE"];
-    const line = "node examples/everything/main.ts --stdio";
+    const line = "node test/everything/main.ts --stdio";
     const quoted = await holdfast(["call", line, "greet", "name=Ada", ...passes], { env });
     expect(quoted).toEqual({ code: 0, stdout: "Hello, Ada!\n", stderr: "" });
-    const words = ["node", `${root}examples/everything/main.ts`, "--stdio"];
+    const words = ["node", `${root}test/everything/main.ts`, "--stdio"];
     const after = await holdfast(["call", "add", "a=1", "b=2", ...passes, "--", ...words], { env });
     expect(after).toMatchObject({ code: 0, stdout: "3\n" });
   });

@@ -131,7 +131,7 @@ it("reports an unusable state folder in one line", async () => {
 it("asks for the server of a task if its record is lost", async () => {
   const state = await folder();
   const env = { HOLDFAST_STATE: state };
-  const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}examples/everything/main.ts --stdio`;
+  const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}test/everything/main.ts --stdio`;
   const id = (await runMain(["call", server, "never_ends", "--detach"], { env })).stdout.trim();
   await rm(join(state, "state.db"));
   const { code, stderr } = await runMain(["get", id], { env });

@@ -72,7 +72,7 @@ it("leaves a task that asks whose server nobody else can reach", { timeout: 60_0
   const state = await folder();
   const env = { HOLDFAST_STATE: state, HOLDFAST_STORE: `sqlite:${join(state, "tasks.db")}` };
   const run = async (...args: string[]): Promise<Run> => runMain(args, { env });
-  const server = `${process.execPath} ${root}examples/everything/main.ts --stdio`;
+  const server = `${process.execPath} ${root}test/everything/main.ts --stdio`;
   const passes = ["--pass-env", "HOLDFAST_STORE"];
   const asked = await run("call", server, "confirm_delete", "filename=a.txt", ...passes);
   // The commands below start the server with the same variable.
@@ -88,7 +88,7 @@ it(
   { timeout: 60_000 },
   async () => {
     const env = { HOLDFAST_STATE: await folder(), HOLDFAST_STORE: "memory:" };
-    const server = `${process.execPath} ${root}examples/everything/main.ts --stdio`;
+    const server = `${process.execPath} ${root}test/everything/main.ts --stdio`;
     const running = startHoldfast(["call", server, "never_ends", "--pass-env", "HOLDFAST_STORE"], { env });
     await running.told(/^task \S+$/m);
     running.kill("SIGTERM");

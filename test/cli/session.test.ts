@@ -85,7 +85,7 @@ it(
   { timeout: 60_000 },
   async () => {
     const { run } = await user({ HOLDFAST_STORE: "memory:" });
-    const server = [process.execPath, `${root}examples/everything/main.ts`, "--stdio"];
+    const server = [process.execPath, `${root}test/everything/main.ts`, "--stdio"];
     expect(await run("open", "@tasks", "--pass-env", "HOLDFAST_STORE", "--", ...server)).toMatchObject({
       code: 0,
     });

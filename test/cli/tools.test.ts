@@ -39,7 +39,7 @@ Example:
 
   it("says the same in JSON, and takes a server that is a command line", async () => {
     const env = { HOLDFAST_STATE: await folder(), HOLDFAST_STORE: "memory:" };
-    const words = ["node", "examples/everything/main.ts", "--stdio"];
+    const words = ["node", "test/everything/main.ts", "--stdio"];
     const { stdout } = await runMain(
       ["tools", "greet", "--json", "--pass-env", "HOLDFAST_STORE", "--", ...words],
       { env },
@@ -48,7 +48,7 @@ Example:
       tools: [
         {
           name: "greet",
-          example: `holdfast call greet name=Ada -- node examples/everything/main.ts --stdio`,
+          example: `holdfast call greet name=Ada -- node test/everything/main.ts --stdio`,
         },
       ],
     });

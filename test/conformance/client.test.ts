@@ -38,7 +38,7 @@ const skippedBySuite: Readonly<Record<string, readonly string[]>> = {
 };
 
 function run(...args: readonly string[]): Promise<Findings> {
-  return runClientSuite(`${root}examples/everything-client/main.ts`, ...args);
+  return runClientSuite(`${root}test/everything-client/main.ts`, ...args);
 }
 
 /** By force, since no revision has extensions: without it the suite would run nothing and be content. */

@@ -62,7 +62,7 @@ export class EverythingServer {
 }
 
 function spawnServer({ args = [], env = {} }: StartOptions) {
-  return spawn(process.execPath, [`${root}examples/everything/main.ts`, ...args], {
+  return spawn(process.execPath, [`${root}test/everything/main.ts`, ...args], {
     cwd: root,
     env: { ...process.env, PORT: "0", HOLDFAST_STORE: "memory:", ...env },
     stdio: "pipe",

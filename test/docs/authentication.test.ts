@@ -26,7 +26,7 @@ it("shows the code that is run below, to the letter", async () => {
   const files = [
     "authentication/jwt.ts",
     "authentication/introspection.ts",
-    "everything/authenticate.ts",
+    "authentication/by-token.ts",
     "authentication/proxy.ts",
     "authentication/on-behalf.ts",
   ];

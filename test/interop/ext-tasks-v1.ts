@@ -48,7 +48,7 @@ export async function peers(way: Way, onInputRequest: ApplicationInputHandler["h
 function onStdio(): Transport {
   return new StdioClientTransport({
     command: process.execPath,
-    args: [`${root}examples/everything/main.ts`, "--stdio"],
+    args: [`${root}test/everything/main.ts`, "--stdio"],
     cwd: root,
     env: { ...compileCache, HOLDFAST_STORE: "memory:" },
   });

@@ -24,7 +24,7 @@ export const patienceMs = 2_000;
 /** Where the server is: at a URL, or in a process that the client starts. */
 export type Place = { readonly url: string } | { readonly env: Readonly<Record<string, string>> };
 
-const args = [`${root}examples/everything/main.ts`, "--stdio"];
+const args = [`${root}test/everything/main.ts`, "--stdio"];
 const clientInfo = { name: "plain", version: "1.0.0" };
 
 function command(env: Readonly<Record<string, string>>): {

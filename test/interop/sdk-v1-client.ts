@@ -78,7 +78,7 @@ async function overStdio(capabilities: object): Promise<SdkV1> {
   await sdk.client.connect(
     new StdioClientTransport({
       command: process.execPath,
-      args: [`${root}examples/everything/main.ts`, "--stdio"],
+      args: [`${root}test/everything/main.ts`, "--stdio"],
       cwd: root,
       env: { ...compileCache, HOLDFAST_STORE: "memory:" },
     }),

@@ -132,7 +132,7 @@ it("serves clients of both SDKs without sessions, whose tools cannot ask", async
 
 it("serves a client of SDK v1 over the pipes of a process", async () => {
   const { client } = oldClient();
-  const main = fileURLToPath(new URL("../../examples/everything/main.ts", import.meta.url));
+  const main = fileURLToPath(new URL("../../test/everything/main.ts", import.meta.url));
   const env = { HOLDFAST_STORE: "memory:" };
   await client.connect(
     new StdioClientTransport({ command: process.execPath, args: [main, "--stdio"], env, stderr: "inherit" }),

@@ -77,7 +77,7 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
   });
 
   it("cancels on the command's own server process, which Ctrl-C does not end", async () => {
-    const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}examples/everything/main.ts --stdio`;
+    const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}test/everything/main.ts --stdio`;
     const pty = await Pty.holdfast(["call", server, "never_ends"]);
     await pty.sees(/^\S never_ends.* \d+s$/m);
     pty.type(ctrlC);
@@ -99,7 +99,7 @@ describe("a person at a terminal", { timeout: 60_000 }, () => {
   });
 
   it("keeps the keys of a command in the background, whose server is its own", async () => {
-    const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}examples/everything/main.ts --stdio`;
+    const server = `env HOLDFAST_STORE=memory: ${process.execPath} ${root}test/everything/main.ts --stdio`;
     const pty = await Pty.holdfast(["call", server, "slow_compute", "seconds=0", "label=behind"], {
       background: true,
     });

@@ -20,7 +20,7 @@ class Gateway {
   url = "";
 
   private constructor(folder: string, port: string) {
-    const script = `${root}examples/everything/main.ts`;
+    const script = `${root}test/everything/main.ts`;
     const args = [program, join(folder, "gateway.db"), port, script, join(folder, "upstream.db")];
     this.#child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"], cwd: root });
     onTestFinished(() => this.end("SIGKILL"));

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { samplerFrom } from "../../examples/everything/sampler.ts";
+import { samplerFrom } from "./sampler.ts";
 import { EverythingServer } from "../conformance/everything-server.ts";
 import { RawClient, withTasks } from "../conformance/raw-client.ts";
 

@@ -2,7 +2,7 @@ import { createTasks, type TasksOptions, type TaskServer } from "holdfast";
 import { adminToken, serveHttp, type HttpServer } from "holdfast/http";
 import { serveStdio, type StdioServer } from "holdfast/stdio";
 import { storeFromUrl } from "holdfast/store";
-import { byToken } from "./authenticate.ts";
+import { byToken } from "../../examples/authentication/by-token.ts";
 import { baseServers } from "./base/base-servers.ts";
 import { Changes } from "./base/changes.ts";
 import type { Settings } from "./settings.ts";

@@ -13,8 +13,8 @@ export function readRun(args: readonly string[], env: Readonly<Record<string, st
   const { MCP_CONFORMANCE_SCENARIO: scenario, MCP_CONFORMANCE_CONTEXT: context = "{}" } = env;
   if (url === undefined || scenario === undefined) {
     throw new Error(
-      "Usage: MCP_CONFORMANCE_SCENARIO=NAME node examples/everything-client/main.ts URL\n" +
-        "The conformance suite sets both: conformance client --command 'node examples/everything-client/main.ts'",
+      "Usage: MCP_CONFORMANCE_SCENARIO=NAME node test/everything-client/main.ts URL\n" +
+        "The conformance suite sets both: conformance client --command 'node test/everything-client/main.ts'",
     );
   }
   return { url, scenario, context: JSON.parse(context) };
