@@ -1,4 +1,4 @@
-// Makes docs/compatibility.md from the records of `npm run test:peers`: npm run docs:compatibility
+// Makes docs/reference/compatibility.md from the records of `npm run test:peers`: npm run docs:compatibility
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { format } from "prettier";
 import type { PeerFacts } from "../test/peers/record/peer-facts.ts";
@@ -20,11 +20,11 @@ export function renderCompatibility(facts: readonly PeerFacts[]): Promise<string
 # Compatibility
 
 How programs that others wrote work with Holdfast. \`npm run test:peers\` runs each of them at the version that
-\`test/peers/clients/package.json\` or [that of this repository](../package.json) pins. Each entry in the last two columns is the title of a
+\`test/peers/clients/package.json\` or [that of this repository](../../package.json) pins. Each entry in the last two columns is the title of a
 test that passed, and a run with any other result fails. The owner, in parentheses, is who would have to change what does not work.
 \`npm run test:peers -- -u\` records the results of a run, and \`npm run docs:compatibility\` makes this page from them.
 
-[Hosts and client libraries](guides/hosts.md) says how long clients wait for a call, and what to set. [Protocols](guides/protocols.md)
+[Hosts and client libraries](hosts.md) says how long clients wait for a call, and what to set. [Protocols](../learn/protocols.md)
 says which form of tasks belongs to which version of the protocol.
 
 ## Clients
@@ -70,7 +70,7 @@ function merged(facts: readonly PeerFacts[]): PeerFacts[] {
 // Not when a test imports this.
 if (import.meta.main) {
   await writeFile(
-    new URL("../docs/compatibility.md", import.meta.url),
+    new URL("../docs/reference/compatibility.md", import.meta.url),
     await renderCompatibility(await readFacts()),
   );
 }

@@ -1,4 +1,4 @@
-// Makes the tables of options in docs/guides from the tables in the source: npm run docs:options
+// Makes the tables of options in docs/ from the tables in the source: npm run docs:options
 import { glob, readFile, writeFile } from "node:fs/promises";
 import { format, resolveConfig } from "prettier";
 import { environmentOptions, serverVariables, variableTables } from "../src/env/variables.ts";
@@ -40,10 +40,13 @@ const declared: ReadonlyMap<Table<object>, string> = new Map<Table<object>, stri
 
 /** The tables of options by the page that has them. */
 export const pages: ReadonlyMap<string, readonly Table<object>[]> = new Map([
-  ["configuration", [tasksOptions, httpOptions, stdioOptions, sqliteStoreOptions, postgresStoreOptions]],
-  ["operations", [webhookOptions]],
-  ["client", [connectOptions]],
-  ["agents", [hostOptions]],
+  [
+    "reference/configuration",
+    [tasksOptions, httpOptions, stdioOptions, sqliteStoreOptions, postgresStoreOptions],
+  ],
+  ["operate/operations", [webhookOptions]],
+  ["learn/client", [connectOptions]],
+  ["recipes/agents", [hostOptions]],
 ]);
 
 /** An option with its comment in the source: what it means, and the words about its default. */
@@ -138,7 +141,7 @@ export async function withTables(name: string, page: string): Promise<string> {
 }
 
 export function pageUrl(name: string): URL {
-  return new URL(`../docs/guides/${name}.md`, import.meta.url);
+  return new URL(`../docs/${name}.md`, import.meta.url);
 }
 
 // Not when a test imports this.

@@ -1,4 +1,4 @@
-// Makes docs/state-machine.md from the transition table: npm run docs:state-machine
+// Makes docs/internals/state-machine.md from the transition table: npm run docs:state-machine
 import { writeFile } from "node:fs/promises";
 import { format } from "prettier";
 import { isTerminal, taskStates, type TaskState } from "../src/task/outcome.ts";
@@ -88,5 +88,5 @@ function code(name: string): string {
 
 // Not when a test imports this.
 if (import.meta.main) {
-  await writeFile(new URL("../docs/state-machine.md", import.meta.url), await renderStateMachine());
+  await writeFile(new URL("../docs/internals/state-machine.md", import.meta.url), await renderStateMachine());
 }

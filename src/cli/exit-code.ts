@@ -1,6 +1,6 @@
 import type { TaskClientErrorCode } from "../client/task-client-error.ts";
 
-/** The exit codes, documented in docs/cli.md. */
+/** The exit codes, documented in docs/reference/cli.md. */
 export const exitCodes = {
   /** The command succeeded. */
   done: 0,

@@ -31,12 +31,12 @@ class DeclaredEnvironmentOptions {
     variable: "HOLDFAST_ENCRYPTION_KEYS",
     secret: true,
   });
-  /** A folder, in which tasks keep the bytes of files instead of the store ([`folderBlobs`](artifacts.md#keep-files-outside-of-the-store)). */
+  /** A folder, in which tasks keep the bytes of files instead of the store ([`folderBlobs`](../recipes/artifacts.md#keep-files-outside-of-the-store)). */
   readonly blobs?: string = text("a path", (given) => given !== "", { variable: "HOLDFAST_BLOBS" });
   /** Turns on the [admin endpoint](#admin-endpoint) and gives access to it. `holdfast admin URL` sends it. */
   readonly adminToken?: string = text(token, isToken, { variable: "HOLDFAST_ADMIN_TOKEN", secret: true });
   /**
-   * Serves the [dashboard](dashboard.md) at a path, or at `/holdfast` with `true`. Its operators log in with `HOLDFAST_ADMIN_TOKEN`.
+   * Serves the [dashboard](../operate/dashboard.md) at a path, or at `/holdfast` with `true`. Its operators log in with `HOLDFAST_ADMIN_TOKEN`.
    * Default `false`.
    */
   readonly dashboard?: string | boolean = row(
@@ -52,7 +52,7 @@ export interface EnvironmentOptions extends DeclaredEnvironmentOptions {}
 
 export const environmentOptions = tableOf<EnvironmentOptions>(DeclaredEnvironmentOptions);
 
-/** What variables set, in the order of the table in docs/guides/operations.md. */
+/** What variables set, in the order of the table in docs/operate/operations.md. */
 export const variableTables: readonly Table<object>[] = [
   environmentOptions,
   sqliteStoreOptions,

@@ -20,7 +20,7 @@ import type { TraceContext } from "../task/record.ts";
 import { eventError } from "../runtime/events/event-error.ts";
 
 /**
- * Names of attributes: those of OpenTelemetry's conventions if they have one, otherwise `holdfast.…`. docs/guides/observability.md
+ * Names of attributes: those of OpenTelemetry's conventions if they have one, otherwise `holdfast.…`. docs/operate/observability.md
  * explains them.
  */
 export const attribute = {

@@ -21,7 +21,7 @@ const root = new URL("../../", import.meta.url);
 const jwtExample = new URL("examples/authentication/jwt.ts", root);
 
 it("shows the code that is run below, to the letter", async () => {
-  const page = await readFile(new URL("docs/authentication.md", root), "utf8");
+  const page = await readFile(new URL("docs/operate/authentication.md", root), "utf8");
   const blocks = [...page.matchAll(/```ts\n([^]*?)```/g)].map(([, code]) => code);
   const files = [
     "authentication/jwt.ts",

@@ -5,7 +5,7 @@ import { Output } from "../../src/cli/output/output.ts";
 import { makeProgram } from "../../src/cli/program.ts";
 import { State } from "../../src/cli/state/state.ts";
 
-const page = await readFile(new URL("../../docs/cli.md", import.meta.url), "utf8");
+const page = await readFile(new URL("../../docs/reference/cli.md", import.meta.url), "utf8");
 const section = (title: string): string => page.split(/^#+ /m).find((text) => text.startsWith(title)) ?? "";
 const { stdin, stdout, stderr } = process;
 const io = { stdin, stdout, stderr, env: {}, cwd: "/", now: () => 0 };

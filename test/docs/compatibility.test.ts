@@ -18,7 +18,7 @@ async function manifest(path: string): Promise<Manifest> {
 const facts = await readFacts();
 
 it("the page is what was recorded of the peers; if not: npm run docs:compatibility", async () => {
-  expect(await read("docs/compatibility.md")).toBe(await renderCompatibility(facts));
+  expect(await read("docs/reference/compatibility.md")).toBe(await renderCompatibility(facts));
 });
 
 it("was recorded with the versions that are pinned; if not: npm run test:peers -- -u", async () => {

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { sourceFiles } from "../source-files.ts";
 
-const folder = new URL("../../docs/decisions/", import.meta.url);
+const folder = new URL("../../docs/internals/decisions/", import.meta.url);
 const names = (await readdir(folder)).filter((name) => /^\d{4}-/.test(name)).sort();
 const numbers = names.map((name) => name.slice(0, 4));
 

@@ -58,7 +58,7 @@ const named = [
   "SSEServerTransport",
 ];
 
-const page = await readFile(new URL("../../docs/guides/from-the-sdk.md", import.meta.url), "utf8");
+const page = await readFile(new URL("../../docs/recipes/from-the-sdk.md", import.meta.url), "utf8");
 const rows = page
   .split("\n")
   .filter((line) => line.startsWith("| `"))

@@ -4,7 +4,7 @@ import { attribute } from "../../src/telemetry/spans.ts";
 import { metric } from "../../src/telemetry/metric.ts";
 import { admin, ann, call, serve, somePlace } from "../cli/admin/some-place.ts";
 
-const guide = await readFile(new URL("../../docs/guides/operations.md", import.meta.url), "utf8");
+const guide = await readFile(new URL("../../docs/operate/operations.md", import.meta.url), "utf8");
 
 /** What the guide tells operators to type, without what is said about it. */
 const commands = [...guide.matchAll(/^holdfast admin tasks\.db (.+)$/gm)].map(([, words = ""]) =>

@@ -11,12 +11,12 @@ const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`
 const day = 24 * 60 * 60 * 1000;
 
 it("shows code that is compiled", async () => {
-  const [, block] = /```ts\n([^]*?)```/.exec(await read("docs/sep-1686.md")) ?? [];
+  const [, block] = /```ts\n([^]*?)```/.exec(await read("docs/internals/sep-1686.md")) ?? [];
   expect(block).toBe(await read("examples/job-front/add-render-job.ts"));
 });
 
 it("says how long tasks are kept, how many there may be, and where nobody is told apart [S-088 S-093]", async () => {
-  const page = (await read("docs/sep-1686.md")).replaceAll(/\s+/g, " ");
+  const page = (await read("docs/internals/sep-1686.md")).replaceAll(/\s+/g, " ");
   const { minTtlMs, maxTtlMs, maxRunMs, maxUnfinishedPerPrincipal } = defaultSettings;
   expect({ minTtlMs, maxTtlMs, maxRunMs }).toEqual({
     minTtlMs: 1_000,

@@ -4,7 +4,7 @@ import { renderStateMachine } from "../../scripts/state-machine.ts";
 import { taskStates } from "../../src/task/outcome.ts";
 import { nextState, transitions, type TaskEvent } from "../../src/task/transition.ts";
 
-const page = await readFile(new URL("../../docs/state-machine.md", import.meta.url), "utf8");
+const page = await readFile(new URL("../../docs/internals/state-machine.md", import.meta.url), "utf8");
 const events = Object.keys(transitions) as TaskEvent[];
 
 test("the page is what the table makes of it; if not: npm run docs:state-machine", async () => {

@@ -47,7 +47,7 @@ it(
 );
 
 it("is what the guide shows", async () => {
-  const guide = await readFile(new URL("../../docs/guides/dashboard.md", import.meta.url), "utf8");
+  const guide = await readFile(new URL("../../docs/operate/dashboard.md", import.meta.url), "utf8");
   for (const name of ["dashboard.ts", "dashboard-express.ts"])
     expect(guide).toContain(await readFile(example(`guides/${name}`), "utf8"));
 });

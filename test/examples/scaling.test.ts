@@ -5,7 +5,7 @@ import { FreshDatabase } from "../postgres/test-database.ts";
 import { example, newFolder, serveExample } from "../docs/example-process.ts";
 
 it("shows a node, as the guide does, whose tasks another one runs", async () => {
-  const guide = await readFile(new URL("../../docs/guides/scaling.md", import.meta.url), "utf8");
+  const guide = await readFile(new URL("../../docs/operate/scaling.md", import.meta.url), "utf8");
   expect(guide).toContain(await readFile(example("guides/node.ts"), "utf8"));
 
   await using database = await FreshDatabase.create();

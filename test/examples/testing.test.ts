@@ -20,7 +20,7 @@ it.each([
 });
 
 it("says in the guide what it shows", async () => {
-  const guide = await readFile(new URL("../../docs/guides/testing.md", import.meta.url), "utf8");
+  const guide = await readFile(new URL("../../docs/recipes/testing.md", import.meta.url), "utf8");
   for (const name of ["publish.ts", "publish.test.ts", "reports.test.ts"]) {
     expect(guide).toContain(await readFile(example(`testing/${name}`), "utf8"));
   }

@@ -25,7 +25,7 @@ async function connectStdio(cwd: string) {
 }
 
 it("is shown by the documentation to the letter", async () => {
-  const page = await readFile(new URL("../../docs/sdk-v1.md", import.meta.url), "utf8");
+  const page = await readFile(new URL("../../docs/recipes/sdk-v1.md", import.meta.url), "utf8");
   const [first] = [...page.matchAll(/```ts\n([^]*?)```/g)].map(([, code]) => code);
   const code = await readFile(example, "utf8");
   expect(first).toBe(code);

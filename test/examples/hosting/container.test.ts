@@ -60,6 +60,6 @@ it("copies files that there are, and is shown in the guide to the letter", async
   const [, copied = ""] = /^COPY (.*\.ts) \.\/$/m.exec(dockerfile) ?? [];
   expect(copied.split(" ")).toContain("server.ts");
   await Promise.all(copied.split(" ").map((file) => access(join(folder, file))));
-  const guide = await readFile(join(folder, "../../docs/guides/hosting.md"), "utf8");
+  const guide = await readFile(join(folder, "../../docs/recipes/hosting.md"), "utf8");
   expect(guide).toContain(`\`\`\`dockerfile\n${dockerfile}\`\`\``);
 });

@@ -6,7 +6,7 @@ import type { PeerFacts } from "./peer-facts.ts";
 type Named = Pick<PeerFacts, "peer" | "package" | "as">;
 
 /**
- * What docs/compatibility.md says of a peer: each fact is the title of a test that passed in this run. Tests of a peer in
+ * What docs/reference/compatibility.md says of a peer: each fact is the title of a test that passed in this run. Tests of a peer in
  * several files have a record each.
  */
 export class PeerRecord {
@@ -44,9 +44,9 @@ export class PeerRecord {
     this.#protocols.add(String(protocolVersion));
   }
 
-  /** The last test: all of this is what `facts/` has. `vitest -u` writes it, and then docs/compatibility.md in `test/docs`. */
+  /** The last test: all of this is what `facts/` has. `vitest -u` writes it, and then docs/reference/compatibility.md in `test/docs`. */
   isAsWritten(): void {
-    it("is as docs/compatibility.md says", async () => {
+    it("is as docs/reference/compatibility.md says", async () => {
       const facts = this.#works.length + this.#lacks.length;
       expect(facts, "All tests of the record have to run, and to pass, before it is compared.").toBe(
         this.#tests,

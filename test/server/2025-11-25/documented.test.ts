@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { defaultSettings } from "../../../src/runtime/options.ts";
 
 const page = async (): Promise<string> => {
-  const text = await readFile(new URL("../../../docs/guarantees.md", import.meta.url), "utf8");
+  const text = await readFile(new URL("../../../docs/learn/guarantees.md", import.meta.url), "utf8");
   return text.replaceAll(/\s+/g, " "); // lines are broken anywhere
 };
 
