@@ -7,6 +7,8 @@ import { generationNames, taskMethods, type Progress, type TaskMethod } from "..
 import { questionMethod, timelineEntry, timelineSummary } from "./timeline-shapes.ts";
 import {
   behindMs,
+  content,
+  contentOrNull,
   countUpTo,
   described,
   flag,
@@ -84,15 +86,15 @@ export const taskQuery = membersOf<TaskQuery>(DeclaredTaskQuery);
 const progress: Members<Progress> = {
   progress: number,
   total: z.optional(number),
-  message: z.optional(text),
+  message: z.optional(content(text, "")),
 };
 
 const blocked: Members<Blocked> = {
   reason: z.enum(Object.keys(blockReasons) as BlockReason[]),
-  problem: text,
+  problem: content(text, ""),
   key: textOrNull,
-  was: textOrNull,
-  is: textOrNull,
+  was: contentOrNull,
+  is: contentOrNull,
   version: wholeOrNull,
   deploy: textOrNull,
   since: time,
@@ -119,10 +121,10 @@ class DeclaredTaskSummary {
   /** When a waiting task continues by itself; null if it does not. */
   readonly wakesAt = member(timeOrNull);
   readonly attempt = member(whole);
-  readonly statusMessage = member(textOrNull);
+  readonly statusMessage = member(contentOrNull);
   readonly progress: Progress | null = member(z.nullable(z.object(progress)) as Schema<Progress | null>);
   /** What went wrong, shortened. Only for a failed task. */
-  readonly error = member(textOrNull);
+  readonly error = member(contentOrNull);
   /** What its failure has in common with others; null if it did not fail. */
   readonly cause = member(textOrNull);
   /** The process that runs it, or will run it. */
@@ -164,7 +166,7 @@ class DeclaredTaskDelivery {
   /** When the next try is (epoch ms); null: the message was given up. */
   readonly nextAt = member(timeOrNull);
   /** Why it last failed. */
-  readonly problem = member(textOrNull);
+  readonly problem = member(contentOrNull);
 }
 
 /** A message about a task that a webhook has not accepted yet. */
@@ -175,7 +177,7 @@ const taskDelivery = shown<TaskDelivery>("TaskDelivery", DeclaredTaskDelivery);
 class DeclaredOpenQuestion {
   readonly key = member(text);
   readonly method = member(questionMethod);
-  readonly params = member(z.unknown());
+  readonly params = member(content(z.unknown(), null));
 }
 
 export interface OpenQuestion extends DeclaredOpenQuestion {}
@@ -194,7 +196,7 @@ class DeclaredAdminAction {
   readonly action = member(text);
   readonly taskId = member(textOrNull);
   readonly tool = member(textOrNull);
-  readonly detail = member(z.unknown());
+  readonly detail = member(content(z.unknown(), null));
 }
 
 export interface AdminAction extends DeclaredAdminAction {}
@@ -207,8 +209,8 @@ const attempt: Members<TaskAttempt> = {
   startedAt: time,
   endedAt: timeOrNull,
   end: z.nullable(z.enum(attemptEnds)),
-  error: z.optional(text),
-  stack: z.optional(text),
+  error: z.optional(content(text, "")),
+  stack: z.optional(content(text, "")),
 };
 
 const taskAttempt = z.object(attempt).register(shapeNames, { id: "TaskAttempt" }) as Schema<TaskAttempt>;
@@ -216,7 +218,7 @@ const taskAttempt = z.object(attempt).register(shapeNames, { id: "TaskAttempt" }
 class DeclaredTaskDetails extends DeclaredTaskSummary {
   /** The client's name for the task. */
   readonly wireId = member(text);
-  readonly arguments = member(z.unknown());
+  readonly arguments = member(content(z.unknown(), null));
   /** The task that this one retries. */
   readonly retryOf = member(textOrNull);
   readonly toolVersion = member(wholeOrNull);
@@ -246,13 +248,15 @@ class DeclaredTaskDetails extends DeclaredTaskSummary {
   /** Tasks that its handler called and that have not ended, failed or were cancelled midway, in the order of the calls: the newest 100. */
   readonly children = member(list(taskSummary));
   readonly outcome = member(
-    z.nullable(z.object({ kind: z.enum(["result", "error_result", "error"]), body: z.unknown() })),
+    z.nullable(
+      z.object({ kind: z.enum(["result", "error_result", "error"]), body: content(z.unknown(), null) }),
+    ),
   );
   /** The last lines. */
-  readonly log = member(list(shownLine));
-  readonly output = member(list(shownLine));
+  readonly log = member(content(list(shownLine), []));
+  readonly output = member(content(list(shownLine), []));
   /** The files that it has made, as far as they are complete. */
-  readonly files = member(list(storedFile));
+  readonly files = member(content(list(storedFile), []));
   /** Messages about it that webhooks have not accepted yet, among the newest 10,000 waiting messages of all webhooks. */
   readonly deliveries = member(list(taskDelivery));
   /** Operators' actions on it, newest first. */

@@ -23,6 +23,7 @@ export class DeclaredFailureReads {
     path: "/incidents",
     id: "listIncidents",
     summary: "List why tasks fail now: since when, with which version, how many tasks and callers",
+    role: "view",
     options: {
       tool: z.optional(described(text, "Causes of failures of this tool.")),
       limit: z.optional(countUpTo(1_000, 100, "The maximum number of causes.")),
@@ -36,6 +37,7 @@ export class DeclaredFailureReads {
     path: "/failures/{tool}",
     id: "listFailures",
     summary: "Group a tool's most recent failures by cause, most frequent first",
+    role: "view",
     takes: {
       tool: nonEmpty,
       limit: z.optional(countUpTo(10_000, 1_000, "How many of the most recent failures to look at.")),
@@ -51,6 +53,7 @@ export class DeclaredFailureActs {
     path: "/incidents/{cause}",
     id: "markIncident",
     summary: "Mute a cause of failures that is known, or leave a note on it",
+    role: "act",
     takes: { cause: nonEmpty },
     options: markOptions,
     gives: incidentMark,

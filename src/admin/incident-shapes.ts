@@ -1,4 +1,6 @@
 import {
+  content,
+  contentOrNull,
   described,
   flag,
   list,
@@ -16,7 +18,7 @@ import {
 class DeclaredFailureGroup {
   readonly cause = member(text);
   /** The message of the newest one, with "…" for what varies. */
-  readonly message = member(text);
+  readonly message = member(content(text, ""));
   readonly count = member(whole);
   /** The newest of these tasks. */
   readonly taskId = member(text);
@@ -36,7 +38,7 @@ class DeclaredIncident {
   readonly cause = member(text);
   readonly tool = member(text);
   /** The message of the newest task, with "…" for what varies. */
-  readonly message = member(text);
+  readonly message = member(content(text, ""));
   /** Tasks that failed with this cause and were not run again. */
   readonly open = member(whole);
   /** All that failed with it, at most 10,000. */
@@ -52,7 +54,7 @@ class DeclaredIncident {
   readonly trend = member(described(list(whole), "A number for each five minutes, the oldest first."));
   /** The newest open task, and its error. */
   readonly taskId = member(text);
-  readonly error = member(textOrNull);
+  readonly error = member(contentOrNull);
   /** Whether an operator said that it is known. */
   readonly muted = member(flag);
   readonly note = member(textOrNull);

@@ -3,6 +3,7 @@ import { HoldfastError } from "../task/fault.ts";
 import { didYouMean } from "../task/option-names.ts";
 import { cutText } from "../task/stored-text.ts";
 import type { AdminFaultCode } from "./admin-faults.ts";
+import type { Guarded } from "./roles.ts";
 import type { Schema } from "./shape.ts";
 
 // One thing that operators do. Everything that shows it to them is made from this: the method of `tasks.admin` and of `remoteAdmin`, the
@@ -18,13 +19,11 @@ type Method = (...given: never) => unknown;
 type Given<M extends Method> =
   ReturnType<M> extends AsyncIterable<infer Each> ? Each : Awaited<ReturnType<M>>;
 
-interface Row<Gives> {
+interface Row<Gives> extends Guarded {
   /** GET reads, all others act. */
   readonly method: "GET" | "POST" | "DELETE";
   /** Below the path of the endpoint; `{…}` is a member of the input, percent-encoded. */
   readonly path: string;
-  /** The operation's id for programs. */
-  readonly id: string;
   readonly summary: string;
   /** The arguments of the method, in their order, by their names. */
   readonly takes?: Schemas;

@@ -58,6 +58,8 @@ class DeclaredReads extends DeclaredFailureReads {
     path: "/tasks",
     id: "listTasks",
     summary: "List tasks, newest first",
+    role: "view",
+    roleFor: ({ text: searched }) => (searched === undefined ? undefined : "read"), // what is found tells what it contains
     options: taskQuery,
     spelled: { states: "state" },
     nulls: {
@@ -75,6 +77,7 @@ class DeclaredReads extends DeclaredFailureReads {
     path: "/tasks/{id}",
     id: "showTask",
     summary: "Show one task: its attempts, steps, questions, outcome, log and output",
+    role: "view",
     takes: { id: text },
     gives: taskDetails,
     faults: ["unknown_task", "task_unreadable"],
@@ -86,6 +89,7 @@ class DeclaredReads extends DeclaredFailureReads {
     path: "/tasks/{id}/timeline",
     id: "listTimeline",
     summary: "List the steps, questions, waits and calls of a task, in the order in which they began",
+    role: "view",
     takes: { id: text },
     options: timelineQuery,
     gives: timelinePage,
@@ -98,6 +102,7 @@ class DeclaredReads extends DeclaredFailureReads {
     path: "/tasks/{id}/artifacts/{name}",
     id: "readArtifact",
     summary: "Read a part of a file that a task has made",
+    role: "read",
     takes: { id: text, name: nonEmpty },
     options: fileQuery,
     gives: filePart,
@@ -109,6 +114,7 @@ class DeclaredReads extends DeclaredFailureReads {
     path: "/counts",
     id: "countTasks",
     summary: "Count the tasks of each tool, and show which tools are paused",
+    role: "view",
     gives: counts,
   });
 
@@ -118,6 +124,7 @@ class DeclaredReads extends DeclaredFailureReads {
     path: "/webhooks",
     id: "listWebhooks",
     summary: "Count the undelivered messages of each webhook that has any",
+    role: "view",
     gives: list(webhookBacklog),
   });
 
@@ -130,6 +137,7 @@ class DeclaredReads extends DeclaredFailureReads {
     path: "/activity",
     id: "showActivity",
     summary: "Count the tasks of each tool and the refused requests of the last minutes",
+    role: "view",
     options: {
       minutes: z.optional(countUpTo(360, 60, "The number of minutes, including the current one.")),
     },
@@ -142,6 +150,7 @@ class DeclaredReads extends DeclaredFailureReads {
     path: "/nodes",
     id: "listNodes",
     summary: "List the processes that have the store open, with the last report of each",
+    role: "view",
     gives: list(nodeSummary),
   });
 
@@ -151,6 +160,7 @@ class DeclaredReads extends DeclaredFailureReads {
     path: "/bulk/{id}",
     id: "showBulkJob",
     summary: "Show how far a bulk action is",
+    role: "read",
     takes: { id: text },
     gives: bulkJob,
     faults: ["unknown_task"],
@@ -168,6 +178,7 @@ class DeclaredReads extends DeclaredFailureReads {
     path: "/actions",
     id: "listActions",
     summary: "List operators' actions, newest first",
+    role: "view",
     options: {
       taskId: z.optional(described(text, "Actions on this task.")),
       before: z.optional(described(whole.check(z.gte(0)), "Actions with a smaller seq.")),
@@ -185,6 +196,7 @@ class DeclaredReads extends DeclaredFailureReads {
     path: "/changes",
     id: "followTasks",
     summary: "Stream the ids of tasks as they change. The first event says that any task may have changed",
+    role: "view",
     gives: taskChanges,
     isStream: true,
   });
@@ -202,6 +214,7 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/tasks/{id}/cancel",
     id: "cancelTask",
     summary: "Cancel a task",
+    role: "act",
     takes: { id: text },
     gives: taskSummary,
     faults: ["unknown_task", "finished"],
@@ -218,6 +231,7 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/tasks/{id}/answer",
     id: "answerTask",
     summary: "Answer open questions by their keys, with the result objects that a client would send",
+    role: "act",
     takes: { id: text, answers: z.record(text, z.unknown()) },
     gives: taskSummary,
     faults: ["unknown_task", "finished"],
@@ -233,6 +247,7 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/tasks/{id}/retry",
     id: "retryTask",
     summary: "Run a finished task again as a new task, which goes on from what succeeded",
+    role: "act",
     takes: { id: text },
     options: retryOptions,
     gives: taskSummary,
@@ -245,6 +260,7 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/tasks/{id}/extend",
     id: "extendTask",
     summary: "Set how long an unfinished task may run, or a finished one is kept",
+    role: "act",
     takes: { id: text, until: described(z.nullable(number), "Epoch milliseconds; null: no limit.") },
     gives: taskSummary,
     faults: ["unknown_task"],
@@ -259,6 +275,7 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/tasks/{id}/unblock",
     id: "unblockTask",
     summary: "Try a blocked task again now",
+    role: "act",
     takes: { id: text },
     gives: taskSummary,
     faults: ["unknown_task", "finished"],
@@ -270,6 +287,7 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/tasks/{id}",
     id: "deleteTask",
     summary: "Delete a finished task and everything stored about it",
+    role: "admin",
     takes: { id: text },
     faults: ["unknown_task", "unfinished"],
   });
@@ -280,6 +298,7 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/tools/{tool}/pause",
     id: "pauseTool",
     summary: "Stop starting a tool's tasks",
+    role: "act",
     takes: { tool: nonEmpty },
   });
 
@@ -288,6 +307,7 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/tools/{tool}/resume",
     id: "resumeTool",
     summary: "Start a paused tool's tasks again",
+    role: "act",
     takes: { tool: nonEmpty },
   });
 
@@ -301,6 +321,7 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/nodes/{node}/drain",
     id: "drainNode",
     summary: "Let a process take nothing new, and finish or hand over what it has",
+    role: "admin",
     takes: { node: nonEmpty },
     options: drainOptions,
     gives: nodeSummary,
@@ -315,6 +336,7 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/webhooks/{webhook}/resend",
     id: "resendWebhook",
     summary: "Resend a webhook's messages that could not be delivered, and others on request",
+    role: "act",
     takes: { webhook: nonEmpty },
     options: resendOptions,
     gives: resent,
@@ -333,6 +355,8 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/bulk",
     id: "changeTasks",
     summary: "Apply an action to all selected tasks, newest first. A dry run only selects them",
+    role: "act",
+    roleFor: ({ action }) => (action === "delete" ? "admin" : undefined),
     takes: { action: bulkAction, selection: taskSelection, options: z.optional(bulkOptions) },
     gives: bulkResult,
     faults: ["unknown_task"],
@@ -344,6 +368,7 @@ class DeclaredActs extends DeclaredFailureActs {
     path: "/bulk/{id}/cancel",
     id: "cancelBulkJob",
     summary: "Stop a bulk action. What is done stays done",
+    role: "act",
     takes: { id: text },
     gives: bulkJob,
     faults: ["unknown_task", "finished"],

@@ -23,6 +23,16 @@ export type Members<T> = { readonly [Name in keyof T]-?: Schema<T[Name] | undefi
 /** The names of shapes in the OpenAPI document. */
 export const shapeNames = z.registry<{ readonly id: string }>();
 
+/** Members that contain what callers, handlers and files say, and what those who may not see that are shown in their place. */
+export const hiddenContent = z.registry<{ readonly shows: unknown }>();
+
+/** A schema of arguments, results or texts of tasks. `shows` is a value of the same type. */
+export function content<T>(schema: Schema<T>, shows: T): Schema<T> {
+  const own = schema.clone();
+  hiddenContent.add(own, { shows });
+  return own;
+}
+
 /** Declares a member: what its schema describes is its type. */
 export function member<T>(schema: Schema<T>): T {
   return schema as unknown as T;
@@ -58,6 +68,7 @@ export const textOrNull = z.nullable(text);
 export const flag = z.boolean();
 export const number = z.number();
 export const numberOrNull = z.nullable(number);
+export const contentOrNull = content(textOrNull, null);
 export const whole = z.int();
 export const wholeOrNull = z.nullable(whole);
 export const time = described(z.int(), "Epoch milliseconds.");

@@ -1,6 +1,7 @@
 import * as z from "zod/mini";
 import { inputMethods } from "../task/journal.ts";
 import {
+  contentOrNull,
   countUpTo,
   described,
   list,
@@ -30,7 +31,7 @@ class DeclaredTimelineEntry {
   /** When an open wait ends at the latest, or when a step is retried. */
   readonly until = member(timeOrNull);
   /** The error with which it failed. */
-  readonly error = member(textOrNull);
+  readonly error = member(contentOrNull);
   /** The task of a call that has not ended, or that failed. Others are deleted when they end. */
   readonly childId = member(textOrNull);
   /** The limit by name for which it waits, or a list of the name and a key as JSON; left out for one that waits for none. */

@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import {
+  content,
   described,
   flag,
   member,
@@ -21,7 +22,7 @@ class DeclaredWebhookBacklog {
   /** Messages given up after three days. They are kept until they are a week old. */
   readonly givenUp = member(whole);
   /** The newest failure of these messages; null if none has failed. */
-  readonly lastFailure = member(z.nullable(z.object({ at: time, problem: text })));
+  readonly lastFailure = member(z.nullable(z.object({ at: time, problem: content(text, "") })));
 }
 
 /** Messages that a webhook has not accepted yet. Every number is at most 10,000. */

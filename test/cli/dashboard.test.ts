@@ -42,7 +42,7 @@ describe("holdfast dashboard", { timeout: 60_000 }, () => {
     expect([link.hostname, link.pathname]).toEqual(["127.0.0.1", "/holdfast/login"]);
     await run.told(/^Anyone with this link can act as ann\. Press Ctrl-C to stop\.$/m);
     expect((await browser.ask("/holdfast/")).status).toBe(200);
-    expect(await browser.session()).toMatchObject({ actor: "ann", role: "write" });
+    expect(await browser.session()).toMatchObject({ actor: "ann", role: "admin" });
     expect(await (await browser.ask(`/holdfast/api/tasks/${id}`)).json()).toMatchObject({ id });
     expect((await browser.act("/api/tools/load/pause", {})).status).toBe(204);
     expect(await adminJson(place, "actions")).toMatchObject({ actions: [{ actor: "ann", action: "pause" }] });

@@ -41,7 +41,7 @@ describe("the admin endpoint of the everything server", { timeout: 60_000 }, () 
     expect((await browser.logIn("a1")).status).toBe(401);
     expect((await browser.logIn("0perator")).status).toBe(303);
     expect(await (await browser.ask("/holdfast/")).text()).toContain("app.js");
-    expect(await browser.session()).toMatchObject({ actor: "operator", role: "write" });
+    expect(await browser.session()).toMatchObject({ actor: "operator", role: "admin" });
   });
 
   it("is not there without one", async () => {

@@ -35,7 +35,7 @@ it(
     const [ada, bob] = [new Browser(origin), new Browser(origin)];
     expect((await logIn(bob, "bob-1")).status).toBe(401);
     expect((await logIn(ada, "ada-1")).status).toBe(303);
-    expect(await (await ada.ask("/ops/tasks/session")).json()).toMatchObject({ actor: "ada", role: "write" });
+    expect(await (await ada.ask("/ops/tasks/session")).json()).toMatchObject({ actor: "ada", role: "admin" });
     const client = await connect(server.url, { headers: { Authorization: "Bearer bob-1" } });
     expect((await client.callTool("greet", {})).content).toEqual([{ type: "text", text: "Hello" }]);
     await client.close();

@@ -1,13 +1,20 @@
+import { includesRole, type Role } from "../../../src/admin/roles.ts";
+
 /** The current user, as the server knows them. */
 export interface Session {
   readonly actor: string;
-  readonly role: "read" | "write";
+  readonly role: Role;
   /** Sent with every request that changes something. */
   readonly csrf: string;
   /** The version of the server's package. */
   readonly version: string;
   /** The URL of a trace; `{traceId}` stands for the trace. */
   readonly traceUrl: string | null;
+}
+
+/** Whether the server lets the user do what needs this role. */
+export function may({ role }: Session, needed: Role): boolean {
+  return includesRole(role, needed);
 }
 
 /** The path of the page, without a slash at its end. */

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { logOut } from "../api/session.ts";
+import type { Role } from "../../../src/admin/roles.ts";
+import { logOut, may } from "../api/session.ts";
 import { useServices } from "../api/services.ts";
 import { Link } from "../routing/link.tsx";
 import { ThemeButton } from "./theme.tsx";
@@ -13,6 +14,13 @@ const pages = [
   ["/refusals", "Refusals"],
   ["/actions", "Actions"],
 ] as const;
+
+const abilities: Readonly<Record<Role, string>> = {
+  view: "Can see which tasks there are, without their arguments, results and texts",
+  read: "Can see everything but change nothing",
+  act: "Can see everything and act on tasks, but delete nothing",
+  admin: "Can see and change everything",
+};
 
 /** The frame of every page. */
 export function Shell({
@@ -53,16 +61,9 @@ export function Shell({
         </nav>
         <div class="who">
           <LiveSign />
-          <span
-            class="actor"
-            title={
-              session.role === "read"
-                ? "Can see everything but change nothing"
-                : "Can see and change everything"
-            }
-          >
+          <span class="actor" title={abilities[session.role]}>
             {session.actor}
-            {session.role === "read" && " (read only)"}
+            {!may(session, "act") && ` (${session.role} only)`}
           </span>
           <ThemeButton />
           <button type="button" class="quiet" onClick={leave}>

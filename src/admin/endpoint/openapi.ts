@@ -70,6 +70,7 @@ function operationOf(operation: Operation): object {
   return {
     operationId,
     summary,
+    "x-role": operation.role,
     ...(parameters.length > 0 && { parameters }),
     ...(method === "POST" && { requestBody: { required: true, content: json(bodyOf(operation, inPath)) } }),
     responses: {
@@ -106,7 +107,8 @@ function streamOf(gives: Schema): object {
 const descriptions: Readonly<Record<string, string>> = {
   "400": "The request is not valid",
   "401": "The token is missing or not accepted",
-  "403": "The token may only read, or the request's Host or Origin is not allowed",
+  "403":
+    "The operator's role is not enough (x-role is the least), or the request's Host or Origin is not allowed",
   "404": "The task does not exist",
   "409": "The task's state does not allow this action",
   "413": "The request is too large",

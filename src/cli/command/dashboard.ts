@@ -25,7 +25,7 @@ export async function dashboard(
     const { serveDashboard } = await import("../../server/http/dashboard/serve-dashboard.ts");
     const served = await serveDashboard({
       admin,
-      operator: { actor, role: readOnly === true ? "read" : "write" },
+      operator: { actor, role: readOnly === true ? "read" : "admin" },
       token: randomBytes(32).toString("base64url"),
       host,
       port,

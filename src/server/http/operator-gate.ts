@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
+import { isRole, roles } from "../../admin/roles.ts";
 import { stopping } from "../../task/unanswered.ts";
 import { adaptedRefusal, refusal } from "./admin/admin-answers.ts";
 import type { AuthenticateOperator, Operator } from "./operator-options.ts";
@@ -51,8 +52,8 @@ export class OperatorGate {
         `authenticate of the ${this.#endpoint} endpoint returned an operator without a name (actor).`,
       );
     // A slip of JavaScript authors must not let anybody act.
-    if (role !== undefined && role !== "read" && role !== "write")
-      throw wrong(`The role of an operator is "read" or "write", not ${JSON.stringify(role)}.`);
+    if (role !== undefined && !isRole(role))
+      throw wrong(`The role of an operator is one of ${roles.join(", ")}, not ${JSON.stringify(role)}.`);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Role } from "../../admin/roles.ts";
 import { isFunction, isObject, joined, tableOf, text, value } from "../../options/options.ts";
 import { nameOptions, requestOptions, type NameOptions, type RequestOptions } from "./request-options.ts";
 
@@ -6,8 +7,11 @@ import { nameOptions, requestOptions, type NameOptions, type RequestOptions } fr
 export interface Operator {
   /** The name recorded with actions, not empty. */
   readonly actor: string;
-  /** Whether the operator may change things, or only read. Default `write`. */
-  readonly role?: "read" | "write";
+  /**
+   * What the operator may do: `view` sees no arguments, results and texts of tasks, `read` sees all, `act` also changes tasks, and `admin` also
+   * deletes, drains processes and ends sessions. Default `admin`.
+   */
+  readonly role?: Role;
 }
 
 /** Identifies the operator of a request by its headers; `undefined` refuses the request with 401. */

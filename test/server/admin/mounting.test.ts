@@ -160,7 +160,7 @@ it("knows an operator by a token, which has to be one", async () => {
 
 it.each<[string, object]>([
   ["without a name", { actor: " " }],
-  ["of a role that there is not", { actor: "ann", role: "admin" }],
+  ["of a role that there is not", { actor: "ann", role: "write" }],
 ])("lets in no operator %s", async (_, operator) => {
   const errors: unknown[] = [];
   const tasks = createTasks({ store: memoryStore(), onError: (error) => errors.push(error) });

@@ -54,7 +54,7 @@ it("logs in who has the token of an operator, where he wanted to go", async () =
   expect((await browser.ask("/holdfast/api/tasks")).status).toBe(200);
   expect(await browser.session()).toEqual({
     actor: "ann",
-    role: "write",
+    role: "admin",
     csrf: browser.cookies.get("holdfast-csrf"),
     version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
     traceUrl: null,

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { WebhookBacklog } from "../../../../src/admin/webhook-shapes.ts";
 import { useServices } from "../../api/services.ts";
+import { may } from "../../api/session.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
 import { useNow } from "../../live/use-now.ts";
 import { attempt } from "../../parts/notices.tsx";
@@ -39,7 +40,7 @@ export function WebhookBacklogs({ onChange }: { readonly onChange: () => void })
                   Given up
                 </th>
                 <th scope="col">Last failure</th>
-                {session.role === "write" && <th scope="col">Resend</th>}
+                {may(session, "act") && <th scope="col">Resend</th>}
               </tr>
             </thead>
             <tbody>
@@ -60,7 +61,7 @@ export function WebhookBacklogs({ onChange }: { readonly onChange: () => void })
                       </>
                     )}
                   </td>
-                  {session.role === "write" && (
+                  {may(session, "act") && (
                     <td>
                       <Resend backlog={backlog} onDone={done} />
                     </td>

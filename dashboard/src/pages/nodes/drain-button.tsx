@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { NodeSummary } from "../../../../src/admin/activity.ts";
 import { useServices } from "../../api/services.ts";
+import { may } from "../../api/session.ts";
 import { attempt } from "../../parts/notices.tsx";
 import { nameOf } from "./node-state.ts";
 
@@ -15,7 +16,7 @@ export function DrainButton({ node, onChange }: DrainButtonProps): JSX.Element |
   const { admin, session } = useServices();
   const [isBusy, setBusy] = useState(false);
   const { id, alive, roles, draining } = node;
-  if (session.role !== "write" || !alive || roles.length === 0) return null;
+  if (!may(session, "admin") || !alive || roles.length === 0) return null;
   const name = nameOf(node) || id;
   const undo = draining !== null;
   const act = async (): Promise<void> => {

@@ -1,6 +1,7 @@
 import type { JSX } from "preact";
 import type { TaskDetails } from "../../../../src/admin/admin.ts";
 import { useServices } from "../../api/services.ts";
+import { may } from "../../api/session.ts";
 import { Json } from "../../parts/json.tsx";
 import { Problem } from "../../parts/problem.tsx";
 import { Section } from "../../parts/section.tsx";
@@ -35,7 +36,7 @@ export function TaskView({ task, error, reload }: TaskViewProps): JSX.Element {
         <h1>
           {task.tool} <StateBadge state={task.state} waitsFor={task.waitsFor} />
         </h1>
-        {session.role === "write" && <ActBar task={task} onActed={reload} />}
+        {may(session, "act") && <ActBar task={task} onActed={reload} />}
       </div>
       {error !== undefined && <Problem error={error} reload={reload} />}
       <StatusText task={task} />
@@ -44,16 +45,20 @@ export function TaskView({ task, error, reload }: TaskViewProps): JSX.Element {
       <Section title="Timeline">
         <Timeline task={task} />
       </Section>
-      <div class="columns">
-        <Section title="Arguments">
-          <Json value={task.arguments} label="Arguments" />
-        </Section>
-        {task.outcome !== null && (
-          <Section title={task.outcome.kind === "result" ? "Result" : "Error"}>
-            <ResultView parts={partsOf(task.outcome.body)} />
+      {may(session, "read") ? (
+        <div class="columns">
+          <Section title="Arguments">
+            <Json value={task.arguments} label="Arguments" />
           </Section>
-        )}
-      </div>
+          {task.outcome !== null && (
+            <Section title={task.outcome.kind === "result" ? "Result" : "Error"}>
+              <ResultView parts={partsOf(task.outcome.body)} />
+            </Section>
+          )}
+        </div>
+      ) : (
+        <p class="empty">Your role does not show arguments, results, files and texts of tasks.</p>
+      )}
       <ErrorList task={task} />
       {task.children.length > 0 && (
         <Section title="Unfinished tasks that it called">

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { BulkAction, BulkJobShown } from "../../../../src/admin/bulk-job.ts";
 import { useServices } from "../../api/services.ts";
+import { may } from "../../api/session.ts";
 import { useAct } from "../../live/use-act.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Problem } from "../../parts/problem.tsx";
@@ -44,6 +45,7 @@ export function BulkDialog({
   const isOpen = useRef(true);
   useEffect(() => () => void (isOpen.current = false), []);
   const [, label, done] = actions.find(([name]) => name === action) ?? ["", "", ""];
+  const allowed = actions.filter(([name]) => name !== "delete" || may(session, "admin"));
   const operator = admin.as(session.actor);
 
   const look = (): Promise<boolean> =>
@@ -112,7 +114,7 @@ export function BulkDialog({
       </p>
       <fieldset>
         <legend>Action</legend>
-        {actions.map(([name, text]) => (
+        {allowed.map(([name, text]) => (
           <label key={name}>
             <input
               type="radio"

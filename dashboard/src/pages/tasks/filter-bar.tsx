@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Counts } from "../../../../src/admin/admin.ts";
 import { useServices } from "../../api/services.ts";
+import { may } from "../../api/session.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
 import { reasonNames } from "../../parts/state-badge.tsx";
 import { useKeys } from "../../parts/use-keys.ts";
@@ -18,7 +19,7 @@ interface FilterBarProps {
 }
 
 export function FilterBar({ counts, filter, onChange }: FilterBarProps): JSX.Element {
-  const { admin } = useServices();
+  const { admin, session } = useServices();
   const text = useRef<HTMLInputElement>(null);
   useKeys({ "/": () => text.current?.focus() });
   const { value: nodes } = useLoaded("nodes", () => admin.nodes(), { restMs: 30_000 });
@@ -57,12 +58,14 @@ export function FilterBar({ counts, filter, onChange }: FilterBarProps): JSX.Ele
         options={owners.map((id) => [id, id])}
         onChange={(node) => onChange({ node })}
       />
-      <Typed
-        label="Status text"
-        value={filter.text}
-        onChange={(value) => onChange({ text: value })}
-        input={text}
-      />
+      {may(session, "read") && (
+        <Typed
+          label="Status text"
+          value={filter.text}
+          onChange={(value) => onChange({ text: value })}
+          input={text}
+        />
+      )}
     </form>
   );
 }

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TaskPage } from "../../../../src/admin/admin.ts";
 import { useServices, type Services } from "../../api/services.ts";
+import { may } from "../../api/session.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
 import { Behind, isBehind } from "../../parts/behind.tsx";
 import { Problem } from "../../parts/problem.tsx";
@@ -39,7 +40,7 @@ export function TasksPage({ query }: { readonly query: URLSearchParams }): JSX.E
     <>
       <div class="heading">
         <h1>Tasks</h1>
-        {session.role === "write" && (
+        {may(session, "act") && (
           <button type="button" class="quiet" onClick={() => setActing(true)}>
             Bulk action…
           </button>

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { ToolCounts } from "../../../../src/admin/admin.ts";
 import { useServices } from "../../api/services.ts";
+import { may } from "../../api/session.ts";
 import { useNow } from "../../live/use-now.ts";
 import { attempt } from "../../parts/notices.tsx";
 import { Ago } from "../../parts/time.tsx";
@@ -31,7 +32,7 @@ export function PausedCell({ tool, paused, onChange }: PausedCellProps): JSX.Ele
   return (
     <>
       {paused !== null && <PausedBy paused={paused} />}
-      {session.role === "write" ? (
+      {may(session, "act") ? (
         <button
           type="button"
           class="quiet"

@@ -2,6 +2,7 @@ import { documentPath, openApiDocument } from "../../../admin/endpoint/openapi.t
 import { inputOfRequest, matchRoute } from "../../../admin/endpoint/request.ts";
 import { call } from "../../../admin/operation.ts";
 import type { Admin } from "../../../admin/operations.ts";
+import { assertRole, shownTo } from "../../../admin/roles.ts";
 import type { ServerEvents } from "../../../runtime/events/server-events.ts";
 import type { RuntimeSettings } from "../../../runtime/options.ts";
 import { HoldfastError } from "../../../task/fault.ts";
@@ -82,7 +83,7 @@ export class AdminRequests implements OperatorRequests {
   async #route(
     request: Request,
     path: string,
-    { actor, role = "write" }: Operator,
+    { actor, role = "admin" }: Operator,
     parsed: ParsedBody | undefined,
   ): Promise<Response> {
     const { method } = request;
@@ -96,15 +97,12 @@ export class AdminRequests implements OperatorRequests {
     }
     const { operation, inPath } = match;
     const isRead = operation.method === "GET";
-    if (!isRead && role !== "write")
-      throw new HoldfastError(
-        "insufficient_scope",
-        'This operator has the role "read" and cannot make changes.',
-      );
+    assertRole(role, operation);
     const read = await readBody(request, this.#bodies, this.#form, parsed);
     if (read instanceof Response) return adaptedRefusal(read);
     const search = new URL(request.url).searchParams;
     const input = inputOfRequest(operation, { inPath, search, body: read.body });
+    assertRole(role, operation, input);
     const methods = isRead ? this.#administered.admin : this.#administered.admin.as(actor);
     if (operation.isStream === true) {
       const follow = (signal: AbortSignal): AsyncIterable<unknown, unknown> =>
@@ -112,7 +110,8 @@ export class AdminRequests implements OperatorRequests {
       return this.#streams.answer(follow, request.signal);
     }
     const answer = await call(methods, operation, input);
-    return operation.gives === undefined ? new Response(null, { status: 204 }) : Response.json(answer);
+    if (operation.gives === undefined) return new Response(null, { status: 204 });
+    return Response.json(shownTo(role, operation.gives, answer));
   }
 }
 

@@ -131,7 +131,7 @@ export class DashboardRequests implements OperatorRequests {
     return refusal(404, "method_not_found", `Nothing is served at ${pathOf(request)}.`);
   }
 
-  #session(request: Request, { actor, role = "write" }: Operator): Response {
+  #session(request: Request, { actor, role = "admin" }: Operator): Response {
     const known = csrfIn(request);
     const csrf = known ?? newCsrf();
     const scope = { path: this.path, secure: request.url.startsWith("https:") };

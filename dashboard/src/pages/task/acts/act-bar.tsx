@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { TaskDetails } from "../../../../../src/admin/admin.ts";
 import { useServices } from "../../../api/services.ts";
+import { may } from "../../../api/session.ts";
 import { notify } from "../../../parts/notices.tsx";
 import { navigate } from "../../../routing/location.ts";
 import { ActDialog } from "./act-dialog.tsx";
@@ -24,10 +25,11 @@ const names: Readonly<Record<Act, string>> = {
   delete: "Delete…",
 };
 
-/** The actions that the task's state allows. */
+/** The actions that the task's state and the operator's role allow. */
 export function ActBar({ task, onActed }: ActBarProps): JSX.Element {
+  const { session } = useServices();
   const [act, setAct] = useState<Act>();
-  const acts = actsOn(task);
+  const acts = actsOn(task).filter((each) => each !== "delete" || may(session, "admin"));
   const close = (): void => setAct(undefined);
   return (
     <div class="acts" role="group" aria-label="Actions">

@@ -2,6 +2,7 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { OpenQuestion, TaskDetails } from "../../../../../src/admin/admin.ts";
 import { useServices } from "../../../api/services.ts";
+import { may } from "../../../api/session.ts";
 import { Json } from "../../../parts/json.tsx";
 import { notify } from "../../../parts/notices.tsx";
 import { Section } from "../../../parts/section.tsx";
@@ -50,7 +51,7 @@ export function Questions({ task, onAnswered }: QuestionsProps): JSX.Element | n
             )}
             <Question
               question={question}
-              answer={session.role === "write" ? answer : undefined}
+              answer={may(session, "act") ? answer : undefined}
               onTyped={() => typedIn.current.set(key, question)}
             />
           </article>

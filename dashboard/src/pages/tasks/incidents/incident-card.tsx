@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { BulkJobShown } from "../../../../../src/admin/bulk-job.ts";
 import type { Incident } from "../../../../../src/admin/incident-shapes.ts";
 import { useServices } from "../../../api/services.ts";
+import { may } from "../../../api/session.ts";
 import { Bars } from "../../../parts/bars.tsx";
 import { attempt } from "../../../parts/notices.tsx";
 import { Ago } from "../../../parts/time.tsx";
@@ -52,7 +53,7 @@ function Acts({ incident, isPaused, onChange }: Omit<IncidentCardProps, "now">):
   const { admin, session } = useServices();
   const [isBusy, setBusy] = useState(false);
   const [isNoting, setNoting] = useState(false);
-  if (session.role !== "write") return null;
+  if (!may(session, "act")) return null;
   const { cause, tool, muted } = incident;
   const name = incidentName(incident);
   const acts = admin.as(session.actor);

@@ -2,8 +2,8 @@ import type { BulkJobShown } from "../../../../../src/admin/bulk-job.ts";
 import type { Incident } from "../../../../../src/admin/incident-shapes.ts";
 
 /** What an incident is called. */
-export function incidentName({ tool, message }: Incident): string {
-  return message === "" ? `${tool} fails without a message` : message;
+export function incidentName({ tool, message, cause }: Incident): string {
+  return message === "" ? `${tool} fails: cause ${cause.slice(0, 8)}` : message;
 }
 
 /** Whom it hits: "3 tasks of 2 callers". */
