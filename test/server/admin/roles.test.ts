@@ -94,7 +94,7 @@ it("shows those who may only view nothing of what tasks say", async () => {
   const inputSchema = z.object({ name: z.string() });
   tasks.tool("says", { inputSchema }, async ({ name }, task) => {
     await task.status(name);
-    await task.progress(1, 2, name);
+    task.progress(1, 2, name);
     await task.log("info", name);
     await task.output(text(name).content[0] ?? name);
     await task.artifact("report", name);
