@@ -1,7 +1,7 @@
 import { dynamicTool, jsonSchema, type JSONSchema7, type ModelMessage, type ToolSet } from "ai";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Conversation, InboxMessage } from "./conversation.ts";
-import { endedNotice, partsOf } from "./for-models.ts";
+import { endedNotice, partsOf, placeOf } from "./for-models.ts";
 
 /**
  * The tools of a conversation for `generateText`, `streamText` and agents of the AI SDK. Each call has the id that the model gave it, so that a turn
@@ -80,8 +80,9 @@ export function withResult(messages: readonly ModelMessage[], message: InboxMess
   const isAnswered = parts.some((part) => part.type === "tool-result" && part.toolCallId === id);
   const isCalled = parts.some((part) => part.type === "tool-call" && part.toolCallId === id);
   const isTold = messages.some(({ providerOptions }) => providerOptions?.["holdfast"]?.["endOf"] === id);
-  if (isTold || (isAnswered && !message.isBackground)) return [...messages];
-  if (isCalled && !isAnswered) {
+  const place = placeOf(message, { isCalled, isAnswered, isTold });
+  if (place === undefined) return [...messages];
+  if (place === "call") {
     const content = {
       type: "tool-result",
       toolCallId: id,

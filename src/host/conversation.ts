@@ -63,6 +63,8 @@ export interface InboxMessage {
 
 /** Options of `inbox`. */
 export interface InboxOptions {
+  /** Whether it ends once it has no result. Default false. */
+  readonly untilEmpty?: boolean | undefined;
   /** Whether it ends once no call is open. Default false. */
   readonly untilIdle?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -179,22 +181,26 @@ export class Conversation {
   /**
    * The results that are not acknowledged, oldest first, then each that comes, until the signal aborts or the host closes. The end of the loop's body
    * acknowledges a message: one whose body throws or breaks, or whose process dies, comes again. It has to be safe to append a message twice: its
-   * `id` says whether the conversation has it. Of several readers in this process, one gets a message.
+   * `id` says whether the conversation has it. Of several readers, in all processes on the store, one has a message at a time.
    *
    * ```ts
    * for await (const message of conversation.inbox()) await chat.append(message);
    * ```
    */
-  async *inbox({ untilIdle = false, signal }: InboxOptions = {}): AsyncGenerator<InboxMessage, void> {
+  async *inbox({ untilEmpty, untilIdle, signal }: InboxOptions = {}): AsyncGenerator<InboxMessage, void> {
     const calls = this.#calls;
     await calls.load();
     for (;;) {
-      const next = await calls
-        .until(() => calls.ended.at(0) ?? (untilIdle && calls.all.length === 0 ? "idle" : undefined), signal)
+      const isOver = (): boolean => untilEmpty === true || (untilIdle === true && calls.all.length === 0);
+      const endTurn = await calls
+        .until(() => (calls.ended.length > 0 ? "read" : isOver() ? "over" : undefined), signal)
+        .then(async (next) => (next === "over" ? undefined : calls.takeTurn(signal)))
         .catch((error: unknown) => this.#unlessOver(error, signal));
-      if (next === undefined || next === "idle") return;
-      next.takers++;
+      if (endTurn === undefined) return;
+      const next = calls.ended.at(0); // another reader may have had what there was
+      if (next !== undefined) next.takers++;
       try {
+        if (next === undefined) continue;
         const message = await this.#messageOf(next);
         if (message === undefined) calls.forget(next);
         else {
@@ -204,7 +210,8 @@ export class Conversation {
       } catch (error) {
         this.#unlessOver(error, signal);
       } finally {
-        next.takers--;
+        if (next !== undefined) next.takers--;
+        endTurn();
         calls.wake();
       }
     }
@@ -304,7 +311,7 @@ export class Conversation {
           });
     try {
       const hasEnded = await this.#calls.until(() => {
-        if (followed.isGone) throw takenElsewhere();
+        if (followed.isGone) throw new HoldfastError("unknown_task", "The call was deleted.");
         return followed.task.finishedAt !== null ? "ended" : isOver ? "over" : undefined;
       }, signal);
       return hasEnded === "ended" ? await runtime.get(followed.id, this.#calls.requestor) : undefined;
@@ -320,13 +327,14 @@ export class Conversation {
     }
   }
 
-  /** Undefined if it was deleted meanwhile. */
+  /** Undefined if it was deleted or acknowledged meanwhile. */
   async #messageOf({ id }: Followed): Promise<InboxMessage | undefined> {
     const { runtime } = this.#setup;
     const snapshot = await runtime.get(id, this.#calls.requestor).catch(unlessUnknown);
     const request = snapshot && (await runtime.store.request(id));
     if (snapshot === undefined || request === undefined) return undefined;
     const { task, outcome } = snapshot;
+    if (task.retrieved !== undefined) return undefined;
     const args: unknown = JSON.parse(request.arguments);
     return {
       id: task.idempotencyKey ?? id,
@@ -341,8 +349,4 @@ export class Conversation {
   #unlessOver(error: unknown, signal: AbortSignal | undefined): undefined {
     if (signal?.aborted !== true && !this.#setup.closing.aborted) throw error;
   }
-}
-
-function takenElsewhere(): HoldfastError {
-  return new HoldfastError("unknown_task", "The call was deleted, or its result was acknowledged elsewhere.");
 }

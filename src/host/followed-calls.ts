@@ -1,13 +1,16 @@
+import { randomUUID } from "node:crypto";
 import type { InputResult } from "../client/question/input-request.ts";
 import type { JsonObject } from "../generation/message.ts";
 import type { Settings } from "../options/options.ts";
 import type { OnError } from "../runtime/error-reporter.ts";
+import { LimitLine } from "../runtime/limits/limit-line.ts";
 import type { Requestor, Runtime } from "../runtime/runtime.ts";
 import { untilStoreAnswers } from "../runtime/until-store-answers.ts";
 import { whenAborted } from "../runtime/wait-for.ts";
 import { isUnknownTask } from "../task/fault.ts";
-import type { InputRequest } from "../task/journal.ts";
+import { encodeJournalKey, type InputRequest } from "../task/journal.ts";
 import type { Progress, TaskRecord, TaskSnapshot } from "../task/record.ts";
+import type { LogText } from "../task/task-line.ts";
 import { modelName } from "./for-models.ts";
 import type { HostOptions, HostQuestion } from "./host-options.ts";
 
@@ -28,7 +31,9 @@ export interface OpenCall {
 /** What happens in a conversation. */
 export type ConversationEvent =
   | { readonly type: "started" | "progress" | "ended"; readonly call: OpenCall }
-  | { readonly type: "asks"; readonly question: HostQuestion };
+  | { readonly type: "asks"; readonly question: HostQuestion }
+  /** A line of the log of a tool's own task, where its source keeps one, as those of programs do. */
+  | { readonly type: "log"; readonly call: OpenCall; readonly line: LogText };
 
 /** What the calls of a conversation need of its host. */
 export interface FollowingSetup {
@@ -68,6 +73,7 @@ export class FollowedCalls {
   readonly #handedOver = new Set<string>();
   readonly #wakers = new Set<() => void>();
   readonly listeners = new Set<(event: ConversationEvent) => void>();
+  #turns: LimitLine | undefined;
 
   constructor(conversation: string, setup: FollowingSetup) {
     this.#conversation = conversation;
@@ -155,11 +161,23 @@ export class FollowedCalls {
       return;
     }
     const now = followed.task;
+    if (now.logged > before.logged && this.listeners.size > 0) await this.#readLog(followed, before.logged);
     if (now.finishedAt !== null && before.finishedAt === null)
       this.#emit({ type: "ended", call: openCall(now) });
     else if (now.progress !== before.progress || now.statusMessage !== before.statusMessage)
       this.#emit({ type: "progress", call: openCall(now) });
-    this.#look(followed);
+    if (isOpen(now)) this.#look(followed);
+    else this.forget(followed); // acknowledged, perhaps in another process
+  }
+
+  async #readLog({ id, task }: Followed, from: number): Promise<void> {
+    for (let after = from; after < task.logged;) {
+      const page = { list: "log", after, limit: pageSize } as const;
+      const lines = await this.#setup.runtime.lines(id, this.requestor, page);
+      for (const { body } of lines)
+        this.#emit({ type: "log", call: openCall(task), line: JSON.parse(body) as LogText });
+      after = lines.at(-1)?.seq ?? task.logged;
+    }
   }
 
   /** Asks what was not asked yet, and wakes whoever waits. */
@@ -212,6 +230,49 @@ export class FollowedCalls {
       for (const stop of stops) stop?.();
       this.#wakers.delete(resolve);
     }
+  }
+
+  /**
+   * Waits until no other reader of the inbox has a message, in any process on the store. Returns a function that lets the next one have its turn. The
+   * turn of a process that has died is over.
+   */
+  async takeTurn(signal: AbortSignal | undefined): Promise<() => void> {
+    const { runtime, closing, onError } = this.#setup;
+    const { limits: store } = runtime.store;
+    if (store === undefined) return () => undefined; // it has one process
+    // No declared limit has a bracket in its name.
+    const name = encodeJournalKey(["[inbox]", this.#conversation]);
+    const { clock } = runtime;
+    this.#turns ??= new LimitLine({
+      name,
+      concurrency: 1,
+      perMinute: null,
+      store,
+      clock,
+      onError,
+      stopped: closing,
+    });
+    const turns = this.#turns;
+    const holder = { taskId: name, entry: randomUUID(), token: "" };
+    let outcome: { readonly error?: unknown } | undefined;
+    const settle = (error?: unknown): void => {
+      outcome = error === undefined ? {} : { error };
+      this.wake();
+    };
+    const told = { granted: () => settle(), waits: () => undefined, failed: settle };
+    const stopWaiting = turns.wait({ ...holder, turnOf: "" }, told);
+    const stopWatching = runtime.watch([name], () => turns.look());
+    try {
+      const { error } = await this.until(() => outcome, signal);
+      if (error !== undefined) throw error;
+    } catch (error) {
+      turns.leave(holder);
+      throw error;
+    } finally {
+      stopWaiting();
+      stopWatching();
+    }
+    return () => turns.leave(holder);
   }
 
   /** A caller here has the result of the task, which is then in the inbox of later processes only. */

@@ -1,5 +1,6 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import { hash } from "node:crypto";
+import type { InboxMessage } from "./conversation.ts";
 import { errorResult, type Outcome } from "../task/outcome.ts";
 import { isJsonObject, type JsonObject } from "../generation/message.ts";
 
@@ -36,6 +37,28 @@ export function endedNotice(callId: string, tool: string, args: JsonObject, resu
   const verb = result.isError === true ? "has failed" : "has ended";
   const call = `${tool}(${JSON.stringify(args)})`;
   return `The call ${labelOf(callId)}, ${call}, ${verb}. Its result:\n\n${textOf(result)}`;
+}
+
+/** What the messages of a conversation have of a call. */
+export interface KnownOfCall {
+  /** The model has made it. */
+  readonly isCalled: boolean;
+  /** It has a result, perhaps that it runs in the background. */
+  readonly isAnswered: boolean;
+  /** They have the message with its result. */
+  readonly isTold: boolean;
+}
+
+/**
+ * Where messages get the result of a call, so that they have it once however often it comes: as the result of the call, if that has none, otherwise as
+ * a message of the user that says which call has ended. Undefined: they have it.
+ */
+export function placeOf(
+  { isBackground }: Pick<InboxMessage, "isBackground">,
+  { isCalled, isAnswered, isTold }: KnownOfCall,
+): "call" | "user" | undefined {
+  if (isTold || (isAnswered && !isBackground)) return undefined;
+  return isCalled && !isAnswered ? "call" : "user";
 }
 
 /** Letters and digits that nobody confuses. */

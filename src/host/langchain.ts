@@ -8,7 +8,7 @@ import {
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Conversation, InboxMessage } from "./conversation.ts";
-import { endedNotice, partsOf, textOf } from "./for-models.ts";
+import { endedNotice, partsOf, placeOf, textOf } from "./for-models.ts";
 
 /**
  * The tools of a conversation for agents of LangChain and LangGraph. Each call has the id that the model gave it, so that a turn that runs again
@@ -81,13 +81,14 @@ function contentOf(result: CallToolResult): MessageContent {
  * ```
  */
 export function withResult(messages: readonly BaseMessage[], message: InboxMessage): BaseMessage[] {
-  const { id, tool, args, isBackground, result } = message;
+  const { id, tool, args, result } = message;
   const isAnswered = messages.some((each) => ToolMessage.isInstance(each) && each.tool_call_id === id);
   const isCalled = messages.some(
     (each) => AIMessage.isInstance(each) && each.tool_calls?.some((call) => call.id === id) === true,
   );
   const isTold = messages.some((each) => each.id === idOf(id));
-  if (isTold || (isAnswered && !isBackground)) return [...messages];
-  if (isCalled && !isAnswered) return [...messages, toolMessage(idOf(id), message)];
+  const place = placeOf(message, { isCalled, isAnswered, isTold });
+  if (place === undefined) return [...messages];
+  if (place === "call") return [...messages, toolMessage(idOf(id), message)];
   return [...messages, new HumanMessage({ id: idOf(id), content: endedNotice(id, tool, args, result) })];
 }

@@ -1,7 +1,7 @@
 import type { AgentInputItem, FunctionTool } from "@openai/agents-core";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Conversation, InboxMessage } from "./conversation.ts";
-import { endedNotice, failed, partsOf, textOf } from "./for-models.ts";
+import { endedNotice, failed, partsOf, placeOf, textOf } from "./for-models.ts";
 
 /** A part of a result, as models of OpenAI take them. */
 type OutputPart =
@@ -92,8 +92,9 @@ export function withResult(history: readonly AgentInputItem[], message: InboxMes
       ("content" in item && item.content === content) ||
       (item.type === "function_call_result" && item.callId === id && outputIn(item) === output),
   );
-  if (isTold || (isAnswered && !message.isBackground)) return [...history];
-  if (isCalled && !isAnswered) {
+  const place = placeOf(message, { isCalled, isAnswered, isTold });
+  if (place === undefined) return [...history];
+  if (place === "call") {
     const text = { type: "text", text: output } as const;
     return [
       ...history,

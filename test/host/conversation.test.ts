@@ -314,3 +314,81 @@ test("another process that shares the store finds a call by its id, and cancels 
   await other.conversation("chat-1").cancel("call-1");
   expect(await first(one.conversation("chat-1").inbox())).toMatchObject({ result: { isError: true } });
 });
+
+test("of two processes that read one inbox, one has a message at a time, and each message comes once", async () => {
+  const path = join(await folder(), "host.db");
+  const servers = { build: sourceOf("build", { test: async () => text("green") }) };
+  const tasks = () => createTasks({ store: sqliteStore(path), stopDeadlineMs: 0 });
+  const hosts = [await hostOf(servers, { tasks: tasks() }), await hostOf({}, { tasks: tasks() })] as const;
+  const [chat, other] = [hosts[0].conversation("chat-1"), hosts[1].conversation("chat-1")];
+  const ids = ["call-1", "call-2", "call-3", "call-4"];
+  for (const id of ids) await chat.call("build__test", {}, { id, mode: "background" });
+  await vi.waitUntil(async () => (await chat.results()).length === ids.length);
+  // Both know of all messages before they read.
+  expect(await other.results()).toHaveLength(ids.length);
+
+  let reading = 0;
+  let most = 0;
+  const seen: string[] = [];
+  const read = async (reader: typeof chat): Promise<void> => {
+    for await (const { id } of reader.inbox({ untilEmpty: true })) {
+      most = Math.max(most, ++reading);
+      seen.push(id);
+      await reader.calls();
+      reading -= 1;
+    }
+  };
+  await Promise.all([read(chat), read(other)]);
+  expect(seen.toSorted()).toEqual(ids);
+  expect(most).toBe(1);
+});
+
+test("a message whose reader ends comes to the next one, in another process", async () => {
+  const path = join(await folder(), "host.db");
+  const servers = { build: sourceOf("build", { test: async () => text("green") }) };
+  const tasks = () => createTasks({ store: sqliteStore(path), stopDeadlineMs: 0 });
+  const [one, other] = [await hostOf(servers, { tasks: tasks() }), await hostOf({}, { tasks: tasks() })];
+  const chat = one.conversation("chat-1");
+  await chat.call("build__test", {}, { id: "call-1", mode: "background" });
+  const held = await chat.inbox().next();
+  expect(held.value).toMatchObject({ id: "call-1" });
+  const next = first(other.conversation("chat-1").inbox());
+  await one.close(); // without acknowledging it
+  expect(await next).toMatchObject({ id: "call-1" });
+});
+
+test("a call that is waited for has its result, whoever acknowledges it", async () => {
+  const path = join(await folder(), "host.db");
+  const slow = gate();
+  const servers = { build: sourceOf("build", { compile: slow.handler }) };
+  const tasks = () => createTasks({ store: sqliteStore(path), stopDeadlineMs: 0 });
+  const [one, other] = [await hostOf(servers, { tasks: tasks() }), await hostOf({}, { tasks: tasks() })];
+  const waiting = one.conversation("chat-1").call("build__compile", {}, { id: "call-1" });
+  await vi.waitUntil(() => slow.runs() === 1);
+  const taken = first(other.conversation("chat-1").inbox());
+  await other.conversation("chat-1").calls();
+  slow.open("compiled");
+  expect((await waiting).result).toEqual(text("compiled"));
+  expect((await taken)?.result).toEqual(text("compiled"));
+});
+
+test("events have the lines of a tool's log", async () => {
+  const handler: Parameters<typeof sourceOf>[1][string] = async (_args, task) => {
+    await task.log("warning", "The disk is nearly full", { freeBytes: 12 });
+    return text("compiled");
+  };
+  const host = await hostOf({ build: sourceOf("build", { compile: handler }) });
+  const chat = host.conversation("chat-1");
+  const seen: string[] = [];
+  const watching = (async () => {
+    for await (const event of chat.events()) {
+      if (event.type === "log") seen.push(`${event.call.id} ${JSON.stringify(event.line)}`);
+      if (event.type === "ended") return;
+    }
+  })();
+  await chat.call("build__compile", {}, { id: "call-1" });
+  await watching;
+  expect(seen).toEqual([
+    'call-1 {"level":"warning","text":"The disk is nearly full","data":{"freeBytes":12}}',
+  ]);
+});

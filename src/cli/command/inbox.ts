@@ -59,9 +59,8 @@ export async function inbox(
       if (messages.length === 0) output.note(`The inbox of ${id} is empty.`);
       return exitCodes.done;
     }
-    const waiting =
-      follow === true ? conversation.inbox({ signal: interrupts.signal }) : await conversation.results();
-    for await (const message of waiting) {
+    const { signal } = interrupts;
+    for await (const message of conversation.inbox({ untilEmpty: follow !== true, signal })) {
       const code = await handOver(io, exec, message);
       if (code !== 0) {
         output.note(
@@ -69,7 +68,6 @@ export async function inbox(
         );
         return exitCodes.failed;
       }
-      await conversation.acknowledge(message.id);
     }
     return interrupts.signal.aborted ? interruptedBy(interrupts) : exitCodes.done;
   } finally {
