@@ -254,17 +254,19 @@ export class FollowedCalls {
     });
     const turns = this.#turns;
     const holder = { taskId: name, entry: randomUUID(), token: "" };
-    let outcome: { readonly error?: unknown } | undefined;
-    const settle = (error?: unknown): void => {
-      outcome = error === undefined ? {} : { error };
+    const permit = Promise.withResolvers<void>();
+    let isSettled = false;
+    const settle = (): void => {
+      isSettled = true;
       this.wake();
     };
-    const told = { granted: () => settle(), waits: () => undefined, failed: settle };
+    permit.promise.then(settle, settle);
+    const told = { granted: permit.resolve, waits: () => undefined, failed: permit.reject };
     const stopWaiting = turns.wait({ ...holder, turnOf: "" }, told);
     const stopWatching = runtime.watch([name], () => turns.look());
     try {
-      const { error } = await this.until(() => outcome, signal);
-      if (error !== undefined) throw error;
+      await this.until(() => isSettled || undefined, signal);
+      await permit.promise;
     } catch (error) {
       turns.leave(holder);
       throw error;
