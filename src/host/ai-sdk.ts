@@ -80,7 +80,7 @@ export function withResult(messages: readonly ModelMessage[], message: InboxMess
   const isAnswered = parts.some((part) => part.type === "tool-result" && part.toolCallId === id);
   const isCalled = parts.some((part) => part.type === "tool-call" && part.toolCallId === id);
   const isTold = messages.some(({ providerOptions }) => providerOptions?.["holdfast"]?.["endOf"] === id);
-  const place = placeOf(message, { isCalled, isAnswered, isTold });
+  const place = placeOf({ ...message, isCalled, isAnswered, isTold });
   if (place === undefined) return [...messages];
   if (place === "call") {
     const content = {

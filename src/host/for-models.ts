@@ -1,6 +1,5 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import { hash } from "node:crypto";
-import type { InboxMessage } from "./conversation.ts";
 import { errorResult, type Outcome } from "../task/outcome.ts";
 import { isJsonObject, type JsonObject } from "../generation/message.ts";
 
@@ -40,7 +39,9 @@ export function endedNotice(callId: string, tool: string, args: JsonObject, resu
 }
 
 /** What the messages of a conversation have of a call. */
-export interface KnownOfCall {
+interface KnownOfCall {
+  /** That the call runs in the background is what its model was told. */
+  readonly isBackground: boolean;
   /** The model has made it. */
   readonly isCalled: boolean;
   /** It has a result, perhaps that it runs in the background. */
@@ -53,10 +54,12 @@ export interface KnownOfCall {
  * Where messages get the result of a call, so that they have it once however often it comes: as the result of the call, if that has none, otherwise as
  * a message of the user that says which call has ended. Undefined: they have it.
  */
-export function placeOf(
-  { isBackground }: Pick<InboxMessage, "isBackground">,
-  { isCalled, isAnswered, isTold }: KnownOfCall,
-): "call" | "user" | undefined {
+export function placeOf({
+  isBackground,
+  isCalled,
+  isAnswered,
+  isTold,
+}: KnownOfCall): "call" | "user" | undefined {
   if (isTold || (isAnswered && !isBackground)) return undefined;
   return isCalled && !isAnswered ? "call" : "user";
 }

@@ -87,7 +87,7 @@ export function withResult(messages: readonly BaseMessage[], message: InboxMessa
     (each) => AIMessage.isInstance(each) && each.tool_calls?.some((call) => call.id === id) === true,
   );
   const isTold = messages.some((each) => each.id === idOf(id));
-  const place = placeOf(message, { isCalled, isAnswered, isTold });
+  const place = placeOf({ ...message, isCalled, isAnswered, isTold });
   if (place === undefined) return [...messages];
   if (place === "call") return [...messages, toolMessage(idOf(id), message)];
   return [...messages, new HumanMessage({ id: idOf(id), content: endedNotice(id, tool, args, result) })];

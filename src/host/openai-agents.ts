@@ -92,7 +92,7 @@ export function withResult(history: readonly AgentInputItem[], message: InboxMes
       ("content" in item && item.content === content) ||
       (item.type === "function_call_result" && item.callId === id && outputIn(item) === output),
   );
-  const place = placeOf(message, { isCalled, isAnswered, isTold });
+  const place = placeOf({ ...message, isCalled, isAnswered, isTold });
   if (place === undefined) return [...history];
   if (place === "call") {
     const text = { type: "text", text: output } as const;
