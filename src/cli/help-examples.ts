@@ -131,6 +131,11 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   search: [
     { line: "holdfast search report month", does: "asks no server: only what tools and call have seen" },
   ],
+  docs: [
+    { line: "holdfast docs operations", does: "prints a page" },
+    { line: "holdfast docs store_locked", does: "says what an error code means, and what to do" },
+    { line: "holdfast docs rolling deploys", does: "finds headings with these words" },
+  ],
   replay: [
     {
       line: "holdfast replay wire.jsonl",

@@ -254,6 +254,14 @@ export async function makeProgram(
       end(await (await import("./command/search.ts")).search(context, { words: wanted })),
     );
   program
+    .command("docs")
+    .description("print a page of the documentation, or what an error code means")
+    .argument("[topic...]", "a page, an error code, or words of a heading (default: list the pages)")
+    .option("--json", jsonHelp)
+    .action(async (about: readonly string[]) =>
+      end(await (await import("./command/docs.ts")).docs(context, { words: about })),
+    );
+  program
     .command("replay")
     .description("answer over stdio as a recorded server did, without it")
     .argument("<file>", "what --record wrote")

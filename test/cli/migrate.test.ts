@@ -69,7 +69,8 @@ it("is told why it cannot, without the password", async () => {
   expect(await runMain(["migrate", url])).toEqual({
     code: 6,
     stdout: "",
-    stderr: "holdfast: postgres://127.0.0.1:1/tasks cannot be used: connect ECONNREFUSED 127.0.0.1:1.\n",
+    stderr:
+      "holdfast: postgres://127.0.0.1:1/tasks cannot be used: connect ECONNREFUSED 127.0.0.1:1.\nMore about this error:\n  holdfast docs store_unusable\n",
   });
   const { code, stderr } = await runMain(["migrate", "postgres://127.0.0.1:1/tasks", "--schema", "Tasks"]);
   expect(code).toBe(2);

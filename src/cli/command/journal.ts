@@ -55,8 +55,9 @@ async function readTasks<T>(io: Io, store: string, read: (tasks: StoredTasks) =>
     return await readStore(store, (path) => resolve(io.cwd, path), read, encryptionKeys(io));
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
-    if (error.code === "unknown_task") throw new TaskClientError("unknown_task", error.message);
-    if (unusable.has(error.code)) throw new UsageError(error.message);
+    if (error.code === "unknown_task")
+      throw new TaskClientError("unknown_task", error.message, { cause: error });
+    if (unusable.has(error.code)) throw new UsageError(error.message, { cause: error });
     throw error;
   }
 }

@@ -36,7 +36,8 @@ async function run(given: string, { schema, dryRun = false }: MigrateOptions): P
     });
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;
-    if (error.code === "store_unusable") throw new TaskClientError("connection", error.message);
+    if (error.code === "store_unusable")
+      throw new TaskClientError("connection", error.message, { cause: error });
     throw new UsageError(error.message);
   }
 }

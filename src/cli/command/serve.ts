@@ -37,7 +37,7 @@ export async function serve(context: Context, command: ServeCommand): Promise<Ex
   } catch (error) {
     const isMistake = error instanceof HoldfastError && mistakes.has(error.code);
     if (isMistake || (error instanceof Error && error.name === "ToolsFileError"))
-      throw new UsageError(error.message);
+      throw new UsageError(error.message, { cause: error });
     throw error;
   }
 }

@@ -341,6 +341,18 @@ export interface DeletedPrincipalJson {
   readonly isClean: boolean;
 }
 
+/** What `docs --json` prints without a topic. */
+export interface TopicsJson {
+  readonly topics: readonly { readonly topic: string; readonly part: string; readonly title: string }[];
+}
+
+/** What `docs TOPIC --json` prints. */
+export interface DocsJson {
+  readonly topic: string;
+  /** Markdown: the page, or the sections that were asked for. */
+  readonly text: string;
+}
+
 /** What `--json` prints when a command fails. */
 export interface ErrorJson {
   readonly error: {

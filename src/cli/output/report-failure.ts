@@ -1,5 +1,6 @@
 import { describeCause } from "../../client/transport/describe-cause.ts";
-import { TaskClientError } from "../../client/task-client-error.ts";
+import { TaskClientError, type TaskClientErrorCode } from "../../client/task-client-error.ts";
+import { HoldfastError } from "../../task/fault.ts";
 import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
 import { Stopped, UsageError } from "../errors.ts";
 import type { ErrorJson } from "./json-shapes.ts";
@@ -12,9 +13,31 @@ export async function reportFailure(error: unknown, output: Output): Promise<Exi
   if (output.json) {
     const document: ErrorJson = { error: details, exitCode };
     await output.printJson(document, { line: true }).catch(() => undefined);
-  } else if (!(error instanceof Stopped && error.wasShown)) output.note(`holdfast: ${details.message}`);
+  } else if (!(error instanceof Stopped && error.wasShown)) {
+    const code = codeOf(error);
+    const more = code === undefined ? "" : `\nMore about this error:\n  holdfast docs ${code}`;
+    output.note(`holdfast: ${details.message}${more}`);
+  }
   return exitCode;
 }
+
+/** What `holdfast docs` explains of an error. */
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const known = [error, error.cause].find((each) => each instanceof HoldfastError);
+  if (known instanceof HoldfastError) return known.code;
+  return error instanceof TaskClientError && !saysAll.has(error.code) ? error.code : undefined;
+}
+
+/** What the user or the tool did, about which there is no more to read. */
+const saysAll: ReadonlySet<TaskClientErrorCode> = new Set([
+  "failed",
+  "cancelled",
+  "rpc",
+  "timeout",
+  "aborted",
+  "closed",
+]);
 
 function describe(error: unknown): ErrorJson["error"] & { readonly exitCode: ExitCode } {
   if (error instanceof UsageError) {

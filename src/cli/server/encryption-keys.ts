@@ -12,7 +12,8 @@ export function encryptionKeys(io: Pick<Io, "env" | "cwd">): KeyRing | undefined
   try {
     return readKeys(text);
   } catch (error) {
-    if (error instanceof HoldfastError) throw new UsageError(`HOLDFAST_ENCRYPTION_KEYS: ${error.message}`);
+    if (error instanceof HoldfastError)
+      throw new UsageError(`HOLDFAST_ENCRYPTION_KEYS: ${error.message}`, { cause: error });
     throw error;
   }
 }

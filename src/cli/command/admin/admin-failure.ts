@@ -35,7 +35,10 @@ export function adminFailure(error: unknown): unknown {
   if (!(error instanceof HoldfastError)) return error;
   const kind = kinds[error.code];
   if (kind === undefined) return error;
-  return kind === "usage" ? new UsageError(error.message) : new TaskClientError(kind, error.message);
+  const { message } = error;
+  return kind === "usage"
+    ? new UsageError(message, { cause: error })
+    : new TaskClientError(kind, message, { cause: error });
 }
 
 /** The exit code of an error from `adminFailure`. */

@@ -1,0 +1,147 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { nearest } from "../arguments/nearest.ts";
+import type { Context } from "../context.ts";
+import { UsageError } from "../errors.ts";
+import { exitCodes, type ExitCode } from "../exit-code.ts";
+import type { DocsJson, TopicsJson } from "../output/json-shapes.ts";
+import { markdownText, sectionsOf, type Section } from "../output/markdown-text.ts";
+
+/** The package's root. */
+const own = new URL(import.meta.url.endsWith(".ts") ? "../../../" : "../", import.meta.url);
+
+/** The parts of the documentation, in the order to read them. */
+const parts = ["learn", "recipes", "operate", "reference", "internals"];
+
+interface Page {
+  readonly topic: string;
+  readonly part: string;
+  readonly title: string;
+  readonly text: string;
+  readonly sections: readonly Section[];
+}
+
+/** `holdfast docs [TOPIC]`: prints a page of the documentation, or the sections with a heading such as an error code. */
+export async function docs(
+  context: Context,
+  { words }: { readonly words: readonly string[] },
+): Promise<ExitCode> {
+  const pages = await readPages();
+  const wanted = words.join(" ").trim();
+  if (wanted === "") return listTopics(context, pages);
+  const page = pages.find(({ topic }) => topic === sluggish(wanted));
+  if (page !== undefined) return show(context, page.topic, page.text);
+  const found = search(pages, wanted);
+  const [first] = found;
+  if (first === undefined) throw new UsageError(nothingAbout(pages, wanted));
+  const places = found.map(({ page: { topic }, section: { heading } }) => ({ topic, heading }));
+  const isSame = found.every(({ section }) => section.heading === first.section.heading);
+  if (!isSame && !context.output.json) {
+    const lines = places.map(({ topic, heading }) => `  ${topic}: ${heading}\n`);
+    await context.output.print(
+      `Sections about ${JSON.stringify(wanted)}. To read one:\n  holdfast docs HEADING\n\n${lines.join("")}`,
+    );
+    return exitCodes.done;
+  }
+  const text = found.map(({ page: of, section }) => withParts(of.sections, section)).join("\n");
+  return show(context, wanted, text);
+}
+
+async function listTopics({ output }: Context, pages: readonly Page[]): Promise<ExitCode> {
+  if (output.json) {
+    const topics = pages.map(({ topic, part, title }) => ({ topic, part, title }));
+    await output.printJson({ topics } satisfies TopicsJson);
+    return exitCodes.done;
+  }
+  const width = Math.max(...pages.map(({ topic }) => topic.length));
+  const listed = parts.flatMap((part) => {
+    const of = pages.filter((page) => page.part === part);
+    if (of.length === 0) return [];
+    const heading = `${part.slice(0, 1).toUpperCase()}${part.slice(1)}:`;
+    return [heading, ...of.map(({ topic, title }) => `  ${topic.padEnd(width)}  ${title}`), ""];
+  });
+  await output.print(
+    `${listed.join("\n")}\nholdfast docs TOPIC prints a page, holdfast docs CODE what an error code means, and\nholdfast docs WORDS finds headings.\n`,
+  );
+  return exitCodes.done;
+}
+
+async function show({ io, output }: Context, topic: string, text: string): Promise<ExitCode> {
+  if (output.json) {
+    await output.printJson({ topic, text } satisfies DocsJson);
+    return exitCodes.done;
+  }
+  const { columns } = output;
+  const shown = columns === undefined ? text : markdownText(text, Math.min(columns, 100));
+  const { rows } = io.stdout;
+  const isLong = columns !== undefined && rows !== undefined && shown.split("\n").length > rows;
+  if (!isLong || !(await paged(io.env["PAGER"] ?? "less -FRX", shown))) await output.print(shown);
+  return exitCodes.done;
+}
+
+/** Shows a text in the user's pager; false if there is none. */
+async function paged(pager: string, text: string): Promise<boolean> {
+  const child = spawn(pager, { shell: true, stdio: ["pipe", "inherit", "ignore"] });
+  // A pager that the user leaves before the end reads no more.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(text);
+  const [code] = (await once(child, "close")) as [number | null];
+  return code === 0;
+}
+
+async function readPages(): Promise<readonly Page[]> {
+  const read = parts.map(async (part) => {
+    const folder = new URL(`docs/${part}/`, own);
+    const names = await readdir(folder).catch(() => []);
+    const files = names.filter((name) => name.endsWith(".md") && name !== "README.md");
+    return Promise.all(
+      files.toSorted().map(async (name) => {
+        const text = (await readFile(new URL(name, folder), "utf8")).replace(/^<!--[^]*?-->\s*/, "");
+        const sections = sectionsOf(text);
+        const topic = basename(name, ".md");
+        return { topic, part, title: sections[0]?.heading ?? topic, text, sections };
+      }),
+    );
+  });
+  return (await Promise.all(read)).flat();
+}
+
+interface Found {
+  readonly page: Page;
+  readonly section: Section;
+}
+
+/** The sections with this heading; if there are none, those whose headings contain all of its words. */
+function search(pages: readonly Page[], wanted: string): readonly Found[] {
+  const all = pages.flatMap((page) => page.sections.map((section) => ({ page, section })));
+  const slug = sluggish(wanted);
+  const same = all.filter(({ section }) => sluggish(section.heading) === slug);
+  if (same.length > 0) return same;
+  const words = wanted.toLowerCase().split(/\s+/);
+  return all.filter(({ section: { heading } }) =>
+    words.every((word) => heading.toLowerCase().includes(word)),
+  );
+}
+
+/** A section with those below it. */
+function withParts(sections: readonly Section[], section: Section): string {
+  const at = sections.indexOf(section);
+  const next = sections.findIndex(({ level }, index) => index > at && level <= section.level);
+  return sections
+    .slice(at, next === -1 ? sections.length : next)
+    .map(({ text }) => text)
+    .join("\n");
+}
+
+function sluggish(text: string): string {
+  return text.toLowerCase().replace(/\.md$/, "").replace(/\s+/g, "-");
+}
+
+function nothingAbout(pages: readonly Page[], wanted: string): string {
+  const names = pages.flatMap(({ topic, sections }) => [topic, ...sections.map(({ heading }) => heading)]);
+  const near = nearest(wanted, names);
+  const tip = near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
+  return `The documentation has no page and no heading ${JSON.stringify(wanted)}.${tip} To list the pages:\n  holdfast docs`;
+}

@@ -1,0 +1,77 @@
+import { expect, it } from "vitest";
+import { markdownText, sectionsOf } from "../../src/cli/output/markdown-text.ts";
+import { runMain } from "./run-main.ts";
+
+it("lists the pages by part, and prints one as it is to a program", async () => {
+  const listed = await runMain(["docs"]);
+  expect(listed.stdout).toMatch(/^Reference:$/m);
+  expect(listed.stdout).toMatch(/^ {2}errors +Error codes$/m);
+  const page = await runMain(["docs", "errors"]);
+  expect(page.stdout).toMatch(/^# Error codes\n/);
+  const json = JSON.parse((await runMain(["docs", "--json"])).stdout) as { topics: unknown[] };
+  expect(json.topics).toContainEqual({ topic: "errors", part: "reference", title: "Error codes" });
+});
+
+it("finds sections by words of their headings, with those below them", async () => {
+  expect((await runMain(["docs", "store_"])).stdout).toMatch(
+    /^ {2}errors: store_locked\n {2}errors: store_unus/m,
+  );
+  const one = await runMain(["docs", "of", "programs", "that", "tools", "run"]);
+  expect(one.stdout).toMatch(/^## Of programs[^]+### exec_failed\n[^]+### exec_lost\n/);
+  expect(one.stdout).not.toContain("## Of HTTP");
+});
+
+it("suggests what a mistyped word means", async () => {
+  const { code, stderr } = await runMain(["docs", "stroe_locked"]);
+  expect({ code, stderr }).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('mean "store_locked"?'),
+  });
+});
+
+it("says after a failure where to read about it, and not in JSON", async () => {
+  const { code, stderr } = await runMain(["admin", "mongodb://db", "list"]);
+  expect(code).toBe(2);
+  expect(stderr).toMatch(/\n {2}holdfast docs store_url\n$/);
+  const { stdout } = await runMain(["admin", "mongodb://db", "list", "--json"]);
+  expect(stdout).not.toContain("holdfast docs");
+});
+
+it("makes text of Markdown that fits a terminal", () => {
+  const page = `<!-- Made. -->
+
+# Title
+
+A [link](other.md#part) and \`code\` to
+[a site](https://example.com).
+
+- one item that is longer than a line
+- two
+
+| name | takes | meaning |
+| --- | --- | --- |
+| \`a\` | b \\| c | what it is for, at some length |
+
+\`\`\`sh
+# no heading
+\`\`\`
+`;
+  expect(sectionsOf(page).map(({ heading }) => heading)).toEqual(["Title"]);
+  expect(markdownText(page, 32)).toBe(`Title
+=====
+
+A link and code to a site
+(https://example.com).
+
+- one item that is longer than
+  a line
+- two
+
+- a
+    takes: b | c
+    meaning: what it is for, at
+    some length
+
+    # no heading
+`);
+});
