@@ -221,7 +221,12 @@ describe("an error in the journal", () => {
 
   it("keeps what was thrown where that is no error", () => {
     const error = decodeError(encodeError({ status: 404 }, 1_000));
-    expect(parts(error)).toMatchObject({ name: "Error", message: "[object Object]", cause: { status: 404 } });
+    expect(parts(error)).toMatchObject({ name: "Error", message: '{"status":404}', cause: { status: 404 } });
+    const said = { message: "no such row", status: 404 };
+    expect(parts(decodeError(encodeError(said, 1_000)))).toMatchObject({
+      message: "no such row",
+      cause: said,
+    });
   });
 
   it("shows operators the stacks of what was thrown, in the run that stored it", () => {

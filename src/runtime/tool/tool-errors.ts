@@ -216,7 +216,11 @@ function named(name: string, message: string): Error {
 /** A text for any thrown value. Never throws. */
 export function describeThrown(thrown: unknown): string {
   try {
-    return thrown instanceof Error ? String(thrown.message) : String(thrown);
+    if (thrown instanceof Error) return String(thrown.message);
+    const text = String(thrown);
+    if (text !== "[object Object]") return text;
+    const { message } = thrown as { readonly message?: unknown };
+    return typeof message === "string" ? message : (jsonTextOf(thrown) ?? text);
   } catch {
     return "The handler threw a value that has no text.";
   }
