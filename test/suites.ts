@@ -25,7 +25,7 @@ export const slow = [
   "test/client/flaky/**/*.test.ts",
   "test/client/handles/{crash/crash,many-processes}.test.ts",
   "test/client/sep-1686/end-to-end.test.ts",
-  "test/conformance/{client,conformance}.test.ts",
+  "test/conformance/{client,conformance,gateway}.test.ts",
   "test/contract/{encrypted,own-database*,postgres,sqlite}.test.ts",
   "test/crash/{crash,dump,events,many-owners,sep-1686,trees}.test.ts",
   "test/examples/{agent,cluster,demo-servers,drop-in,gateway,guides,index-folder*,job-front,media,observability,scaling,serve,testing}.test.ts",

@@ -6,9 +6,10 @@ import type { Tasks } from "../server/tasks.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { refusalOf } from "./approval.ts";
 import { defaultsOf, propertiesOf } from "./input-schema.ts";
+import { isRelayed, RelayedTools, type RelayedTool } from "./relayed-tools.ts";
 import { assertPlaceholders, type Scope } from "./template.ts";
 import { errorResult } from "./tool-settings.ts";
-import type { OpenSource, SourceChanges, SourceTool, ToolSource } from "./source.ts";
+import type { OpenSource, Relay, SourceChanges, SourceTool, ToolSource } from "./source.ts";
 
 /** Options of `serveTools`. */
 export interface ServeToolsOptions {
@@ -75,8 +76,13 @@ class Served implements ServedTools {
   readonly #replaced = new Set<Opened>();
   readonly #registered = new Map<
     string,
-    { readonly tool: SourceTool; readonly durable: Pick<DurableTool, "remove"> }
+    {
+      readonly tool: SourceTool;
+      readonly durable?: Pick<DurableTool, "remove">;
+      readonly relayed?: RelayedTool;
+    }
   >();
+  readonly #relayed: RelayedTools;
   #changes: SourceChanges | undefined;
   /** One at a time. */
   #replacing: Promise<void> = Promise.resolve();
@@ -84,6 +90,10 @@ class Served implements ServedTools {
   constructor(tasks: Pick<Tasks, "tool">, onError: OnError) {
     this.#tasks = tasks;
     this.#onError = onError;
+    this.#relayed = new RelayedTools(
+      () => [...this.#registered.values()].flatMap(({ relayed = [] }) => relayed),
+      onError,
+    );
   }
 
   get tools(): readonly SourceTool[] {
@@ -92,6 +102,7 @@ class Served implements ServedTools {
   }
 
   async attach(server: McpServer, context: McpRequestContext): Promise<void> {
+    this.#relayed.attach(server, context);
     for (const { open } of this.#opened) await open?.attach?.(server, context);
   }
 
@@ -148,6 +159,7 @@ class Served implements ServedTools {
     opened.open = await opened.source.open({
       onError,
       changed: {
+        toolsChanged: () => this.#changes?.toolsChanged(),
         promptsChanged: () => this.#changes?.promptsChanged(),
         resourcesChanged: () => this.#changes?.resourcesChanged(),
         resourceUpdated: (uri) => this.#changes?.resourceUpdated(uri),
@@ -175,15 +187,23 @@ class Served implements ServedTools {
         if (other === undefined) wanted.set(tool.name, { tool, from });
         else onFault(nameTaken(tool.name, other.from.source, from.source));
       }
+    let relayedChanged = false;
     for (const [name, { tool, durable }] of this.#registered) {
       if (wanted.get(name)?.tool === tool) continue;
-      durable.remove();
+      durable?.remove();
       this.#registered.delete(name);
+      relayedChanged ||= durable === undefined;
     }
     for (const [name, { tool, from }] of wanted) {
       if (this.#registered.has(name)) continue;
       try {
         assertApproval(tool);
+        if (isRelayed(tool)) {
+          const relay: Relay = async (...of) => this.#during(from, async () => tool.relay(...of));
+          this.#registered.set(name, { tool, relayed: { ...tool, relay } });
+          relayedChanged = true;
+          continue;
+        }
         const { approval } = tool;
         const config = { ...tool.config, ...(approval && { alwaysTask: true }) };
         const durable = this.#tasks.tool(name, config, async (args, task) =>
@@ -200,6 +220,9 @@ class Served implements ServedTools {
         );
       }
     }
+    if (!relayedChanged) return;
+    this.#relayed.changed();
+    this.#changes?.toolsChanged();
   }
 }
 

@@ -1,13 +1,26 @@
 import type {
   CallToolResult,
+  InputRequiredResult,
   McpRequestContext,
   McpServer,
+  ServerContext,
   ServerNotifier,
   StandardSchemaV1,
 } from "@modelcontextprotocol/server";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
 import type { ToolOptions } from "../runtime/tool/tool-options.ts";
+import type { Prepare } from "../runtime/tool/tool.ts";
 import type { Approval } from "./approval.ts";
+
+/** The part of a `tools/call` request that a relay needs. */
+export interface RelayedCall {
+  readonly arguments?: Record<string, unknown> | undefined;
+}
+
+export type Relay = (
+  call: RelayedCall,
+  context: ServerContext,
+) => Promise<CallToolResult | InputRequiredResult>;
 
 /** A tool that a source gives: what it is for clients, and what a call does. */
 export interface SourceTool {
@@ -16,8 +29,14 @@ export interface SourceTool {
   readonly config: ToolOptions & {
     readonly inputSchema?: StandardSchemaV1;
     readonly outputSchema?: StandardSchemaV1;
+    readonly prepare?: Prepare<unknown, unknown>;
   };
   readonly handler: (args: Record<string, unknown>, task: TaskContext) => Promise<CallToolResult>;
+  /**
+   * Answers calls while their callers wait, in place of `handler`: its answers, errors and questions reach the client as they are. Only with
+   * `task: "forbidden"`.
+   */
+  readonly relay?: Relay;
   /** Who has to agree before each call. Left out: nobody. */
   readonly approval?: Approval | undefined;
   /** What a call with these arguments would run or send, for people. Does nothing itself. */
@@ -46,7 +65,10 @@ export interface SourceHost {
 }
 
 /** Tells clients that listen, of protocol 2026-07-28: those with sessions are told on the servers that were made for them. */
-export type SourceChanges = Pick<ServerNotifier, "promptsChanged" | "resourcesChanged" | "resourceUpdated">;
+export type SourceChanges = Pick<
+  ServerNotifier,
+  "toolsChanged" | "promptsChanged" | "resourcesChanged" | "resourceUpdated"
+>;
 
 /** A source that is open. */
 export interface OpenSource {

@@ -35,6 +35,7 @@ export interface UpstreamToolOptions extends Pick<
   | "priority"
   | "plain"
   | "plainDeadlineMs"
+  | "task"
   | "ttlMs"
   | "maxRunMs"
   | "timeoutMs"
@@ -49,6 +50,12 @@ export interface UpstreamToolOptions extends Pick<
   readonly durable?: boolean;
   /** Default: that of the server. */
   readonly repeat?: Repeat;
+  /**
+   * Whether the server answers a call with questions before it makes a task of it, as protocol 2026-07-28 allows. They are then put in the same way, and
+   * the call is a task here once it is one there. A client that sends a call again, since it lost the answer, has it made again. Default false: its
+   * questions are those of the task here.
+   */
+  readonly asksFirst?: boolean;
   readonly approval?: Approval;
 }
 
@@ -58,6 +65,7 @@ const passedOn = [
   "priority",
   "plain",
   "plainDeadlineMs",
+  "task",
   "ttlMs",
   "maxRunMs",
   "timeoutMs",
@@ -71,6 +79,7 @@ class DeclaredUpstreamToolOptions {
   readonly name?: string = text("a non-empty string", isFilled, {});
   readonly durable?: boolean = flag();
   readonly repeat?: Repeat = choice(repeats);
+  readonly asksFirst?: boolean = flag();
   readonly approval?: Approval = value('who has to agree: { by: "user" }', isObject);
 }
 

@@ -71,17 +71,17 @@ class OpenUpstream implements OpenSource {
     this.#name = name;
     this.#options = options;
     this.#host = host;
-    this.#tools = new UpstreamTools(options, async (task, use) =>
-      options.connections === "call" || options.exchange !== undefined
-        ? this.#withOwn(task, use)
-        : use(this.#connection),
-    );
+    const isShared = options.connections !== "call" && options.exchange === undefined;
     this.#connection = new UpstreamConnection({
       name,
       target: targetOf(options),
       options: connectOptionsOf(name, options),
       onError: host.onError,
       onConnected: (client, signal) => this.#connected(client, signal),
+    });
+    this.#tools = new UpstreamTools(options, {
+      forCall: async (task, use) => (isShared ? use(this.#connection) : this.#withOwn(task, use)),
+      shared: isShared ? this.#connection : undefined,
     });
     if (options.exchange === undefined)
       this.#passes = new PassThrough(this.#connection, options.prefix ?? "", host.changed);

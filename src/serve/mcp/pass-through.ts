@@ -1,9 +1,12 @@
 import {
+  type GetPromptResult,
+  type InputRequiredResult,
   type LoggingLevel,
   type McpRequestContext,
   type McpServer,
   ProtocolError,
   ProtocolErrorCode,
+  type ReadResourceResult,
   type ServerCapabilities,
   UriTemplate,
 } from "@modelcontextprotocol/server";
@@ -11,6 +14,7 @@ import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { isAtLeast } from "../../generation/message.ts";
 import type { SourceChanges } from "../source.ts";
+import { relayed } from "./relay.ts";
 import type { UpstreamConnection } from "./upstream-connection.ts";
 
 /** A server for one client, and the servers behind it. */
@@ -140,8 +144,10 @@ function handle(mcp: McpServer, front: Front, has: ServerCapabilities): void {
         ...(await client.listResourceTemplates()).resourceTemplates,
       ]),
     }));
-    server.setRequestHandler("resources/read", async ({ params }) =>
-      ofResource(parts, params.uri, async (client) => client.readResource(params.uri)),
+    server.setRequestHandler("resources/read", async ({ params: { uri } }, context) =>
+      ofResource<ReadResourceResult | InputRequiredResult>(parts, uri, async (client) =>
+        isModern(client) ? relayed(client.sdk, "resources/read", { uri }, context) : client.readResource(uri),
+      ),
     );
     server.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {
       if (front.subscribed.has(uri)) return {};
@@ -164,8 +170,12 @@ function handle(mcp: McpServer, front: Front, has: ServerCapabilities): void {
         })),
       ),
     }));
-    server.setRequestHandler("prompts/get", async ({ params: { name, arguments: args } }) =>
-      ofPrompt(parts, name, async (client, own) => client.getPrompt(own, args)),
+    server.setRequestHandler("prompts/get", async ({ params: { name, arguments: args } }, context) =>
+      ofPrompt<GetPromptResult | InputRequiredResult>(parts, name, async (client, own) =>
+        isModern(client)
+          ? relayed(client.sdk, "prompts/get", { name: own, ...(args && { arguments: args }) }, context)
+          : client.getPrompt(own, args),
+      ),
     );
   }
   if (has.completions !== undefined && isFree("completion/complete")) {
@@ -187,6 +197,10 @@ function handle(mcp: McpServer, front: Front, has: ServerCapabilities): void {
       return {};
     });
   }
+}
+
+function isModern({ sdk }: TaskClient): boolean {
+  return sdk.getProtocolEra() === "modern";
 }
 
 /** Follows a resource, and returns what ends that. Before 2026-07-28 that is left to the end of the session: others may follow it, too. */

@@ -46,6 +46,14 @@ export const mcpOptionsSchema: JsonSchema = closedSchema({
     additionalProperties: closedSchema({
       ...servedToolSchemas,
       timeoutMs: timeSchema("How long a call may work without a wait."),
+      task: {
+        enum: ["optional", "required"],
+        description:
+          "required: clients without tasks are refused. Default: they are answered, or get a ticket.",
+      },
+      asksFirst: flagSchema(
+        "Whether the server asks questions before it makes a task of a call (2026-07-28).",
+      ),
       largeResults: { enum: ["error", "link"], description: "What becomes of a result that is too large." },
       repeat,
     }),

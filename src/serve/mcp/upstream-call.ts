@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
 import { systemClock } from "../../client/clock.ts";
 import type { CallOptions, TaskClient } from "../../client/task-client.ts";
@@ -6,6 +7,8 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "../../client/task/task-handle.ts";
 import type { TaskReference } from "../../client/task/task-reference.ts";
 import { unlessAborted } from "../../client/unless-aborted.ts";
+import type { ElicitParams, JsonForm } from "../../runtime/questions/form.ts";
+import type { PrepareContext } from "../../runtime/tool/prepare-context.ts";
 import { RetryLater } from "../../runtime/tool/retry-later.ts";
 import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
@@ -35,7 +38,8 @@ export interface UpstreamCall {
   readonly key: string;
 }
 
-type Started =
+/** What a call has become: a task at the server, or its result. */
+export type Started =
   | { readonly reference: TaskReference; readonly session: Pick<StoredCall, "sessionId" | "sessionOrigin"> }
   | { readonly result: CallToolResult };
 
@@ -73,16 +77,19 @@ export async function callUpstream(
   const sentAt = isSentBefore && !call.mayRepeat ? begun.at : undefined;
   const repeats = call.mayRepeat ? { retries: mostRepeats } : {};
   const connected = connecting(task, upstream);
-  let started = await task.step([call.key, "call"], repeats, async ({ signal }) =>
-    start(task, upstream, call, ask, connected, { idempotencyKey, sentAt, signal }),
-  );
+  const prepared = task.prepared as unknown as Started | undefined;
+  let started =
+    prepared ??
+    (await task.step([call.key, "call"], repeats, async ({ signal }) =>
+      start(upstream, call, ask, connected, { idempotencyKey, sentAt, signal, ...reportsOf(task, upstream) }),
+    ));
   for (let round = 1; ; round++) {
     if ("result" in started) return started.result;
     const mayRepeat = call.mayRepeat && round <= mostRepeats;
     const end = await endOf(task, upstream, { ...call, mayRepeat }, ask, started);
     if (end !== "lost") return end.result;
     started = await task.step([call.key, "call", round], repeats, async ({ signal, idempotencyKey: key }) =>
-      start(task, upstream, call, ask, connected, { idempotencyKey: key, signal }),
+      start(upstream, call, ask, connected, { idempotencyKey: key, signal, ...reportsOf(task, upstream) }),
     );
   }
 }
@@ -132,20 +139,48 @@ function connecting(task: TaskContext, upstream: Upstream): Upstream["client"] {
   };
 }
 
+/**
+ * Makes a call before there is a task, and puts what the server asks first to the caller. Resolves once the server has made a task, or has answered. A
+ * question that is new ends the round, which begins again with its answer.
+ */
+export async function beginUpstream(
+  { elicit, sample, roots, signal }: PrepareContext,
+  upstream: Upstream,
+  call: UpstreamCall,
+): Promise<Started> {
+  const left = new AbortController();
+  const asked = async <Answer>(question: Promise<Answer>): Promise<Answer> => {
+    let isAnswered = false;
+    const answer = question.finally(() => (isAnswered = true));
+    await setImmediate(); // an answer that came along is there by now
+    await setImmediate();
+    if (!isAnswered) left.abort(new Error("The round has ended with a question"));
+    return answer;
+  };
+  const ask: Asker = async ({ method, key, params }) => {
+    switch (method) {
+      case "elicitation/create":
+        return asked(elicit(key, params as ElicitParams<JsonForm>));
+      case "sampling/createMessage":
+        return asked(sample(key, params));
+      case "roots/list":
+        return asked(roots(key));
+    }
+  };
+  const until = AbortSignal.any([signal, left.signal]);
+  return start(upstream, { ...call, mayRepeat: false }, ask, upstream.client, { signal: until });
+}
+
 async function start(
-  task: TaskContext,
   upstream: Upstream,
   { tool, args, mayRepeat }: UpstreamCall,
   ask: Asker,
   connected: Upstream["client"],
   options: CallOptions & { readonly signal: AbortSignal },
 ): Promise<Started> {
-  const reports = { onProgress: reportTo(task), onTrouble: troubles(task, upstream) };
   try {
     const client = await connected(options.signal);
-    const started = await upstream.questions.duringCall(ask, () =>
-      client.startTool(tool, args, { ...options, ...reports }),
-    );
+    const started = await upstream.questions.duringCall(ask, () => client.startTool(tool, args, options));
     const { reference } = started;
     if (reference === null) return { result: await started.result() };
     const { sessionId, sessionOrigin } = (await upstream.handles.find(reference)) ?? {};
@@ -234,6 +269,10 @@ async function cancel(upstream: Upstream, reference: TaskReference): Promise<voi
   }
 }
 
+function reportsOf(task: TaskContext, upstream: Upstream): Pick<CallOptions, "onProgress" | "onTrouble"> {
+  return { onProgress: reportTo(task), onTrouble: troubles(task, upstream) };
+}
+
 function reportTo(task: TaskContext): NonNullable<CallOptions["onProgress"]> {
   return ({ progress, total, message }) => task.progress(progress, total, message);
 }
@@ -252,7 +291,7 @@ function lostConnection({ name }: Upstream, tool: string): string {
 }
 
 /** What the caller gets for a call that did not end in a result. The server's own errors are passed on as they are. */
-function failureOf(error: unknown, upstream: Upstream, tool: string): unknown {
+export function failureOf(error: unknown, upstream: Upstream, tool: string): unknown {
   const { name } = upstream;
   if (!(error instanceof TaskClientError)) return error;
   const { code, error: rpc } = error;

@@ -1,24 +1,40 @@
 import { fromJsonSchema, type StandardSchemaWithJSON, type Tool } from "@modelcontextprotocol/server";
 import { sameJson } from "../../generation/same-json.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
+import type { Prepare } from "../../runtime/tool/tool.ts";
 import { isPollingTool } from "../../server/plain/polling-tool-definitions.ts";
 import { isNamed } from "../name-patterns.ts";
 import type { SourceTool } from "../source.ts";
 import { toolOptionsOf, type McpUpstreamOptions, type UpstreamToolOptions } from "./mcp-options.ts";
-import { callUpstream, passThrough, type Upstream, type UpstreamCall } from "./upstream-call.ts";
+import { relayOf } from "./relay.ts";
+import {
+  beginUpstream,
+  callUpstream,
+  passThrough,
+  type Started,
+  type Upstream,
+  type UpstreamCall,
+} from "./upstream-call.ts";
 
 /** Gives a connection for one call. */
 export type WithUpstream = <T>(task: TaskContext, use: (upstream: Upstream) => Promise<T>) => Promise<T>;
 
+/** The connections to a server. */
+export interface Upstreams {
+  readonly forCall: WithUpstream;
+  /** That of all calls; undefined if each has its own. */
+  readonly shared: Upstream | undefined;
+}
+
 /** The tools of a server, as they are served. A tool that has not changed stays the same object. */
 export class UpstreamTools {
   readonly #options: McpUpstreamOptions;
-  readonly #withUpstream: WithUpstream;
+  readonly #upstreams: Upstreams;
   #made: readonly { readonly from: Tool; readonly tool: SourceTool }[] = [];
 
-  constructor(options: McpUpstreamOptions, withUpstream: WithUpstream) {
+  constructor(options: McpUpstreamOptions, upstreams: Upstreams) {
     this.#options = options;
-    this.#withUpstream = withUpstream;
+    this.#upstreams = upstreams;
   }
 
   of(listed: readonly Tool[]): readonly SourceTool[] {
@@ -45,6 +61,7 @@ export class UpstreamTools {
     const callOf = (args: Record<string, unknown>): UpstreamCall => {
       return { tool: from.name, args, mayRepeat, key: "upstream" };
     };
+    const { shared } = this.#upstreams;
     const call = isDurable ? callUpstream : passThrough;
     return {
       name: own.name ?? `${prefix}${from.name}`,
@@ -58,13 +75,30 @@ export class UpstreamTools {
         ...(outputSchema !== undefined && { outputSchema: unchecked(outputSchema) }),
         ...(isDurable ? { park: false, onCrash: "resume" } : { task: "forbidden" }),
         ...toolOptionsOf(own),
+        ...(isDurable && own.asksFirst === true && shared && { prepare: beginning(shared, callOf) }),
       },
       handler: async (args, task) =>
-        this.#withUpstream(task, (upstream) => call(task, upstream, callOf(args))),
+        this.#upstreams.forCall(task, (upstream) => call(task, upstream, callOf(args))),
+      ...(!isDurable && this.#relay(from)),
       approval: own.approval,
       preview: (args) => `tools/call ${JSON.stringify({ name: from.name, arguments: args }, null, 2)}`,
     };
   }
+
+  /** A tool that only makes tasks answers nobody who waits. */
+  #relay(from: Tool): Pick<SourceTool, "relay"> {
+    const { shared } = this.#upstreams;
+    const makesTasks = from.execution?.taskSupport === "required";
+    return shared === undefined || makesTasks ? {} : { relay: relayOf(shared, from) };
+  }
+}
+
+/** Begins a call before there is a task, which asks its client meanwhile. */
+function beginning(
+  upstream: Upstream,
+  callOf: (args: Record<string, unknown>) => UpstreamCall,
+): Prepare<unknown, Started> {
+  return async (args, ask) => beginUpstream(ask, upstream, callOf(args as Record<string, unknown>));
 }
 
 function repeatAllows(
