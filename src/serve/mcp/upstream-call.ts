@@ -77,7 +77,7 @@ export async function callUpstream(
   const sentAt = isSentBefore && !call.mayRepeat ? begun.at : undefined;
   const repeats = call.mayRepeat ? { retries: mostRepeats } : {};
   const connected = connecting(task, upstream);
-  const prepared = task.prepared as unknown as Started | undefined;
+  const prepared = task.prepared as Started | undefined;
   let started =
     prepared ??
     (await task.step([call.key, "call"], repeats, async ({ signal }) =>
@@ -144,7 +144,7 @@ function connecting(task: TaskContext, upstream: Upstream): Upstream["client"] {
  * question that is new ends the round, which begins again with its answer.
  */
 export async function beginUpstream(
-  { elicit, sample, roots, signal }: PrepareContext,
+  context: PrepareContext,
   upstream: Upstream,
   call: UpstreamCall,
 ): Promise<Started> {
@@ -160,14 +160,14 @@ export async function beginUpstream(
   const ask: Asker = async ({ method, key, params }) => {
     switch (method) {
       case "elicitation/create":
-        return asked(elicit(key, params as ElicitParams<JsonForm>));
+        return asked(context.elicit(key, params as ElicitParams<JsonForm>));
       case "sampling/createMessage":
-        return asked(sample(key, params));
+        return asked(context.sample(key, params));
       case "roots/list":
-        return asked(roots(key));
+        return asked(context.roots(key));
     }
   };
-  const until = AbortSignal.any([signal, left.signal]);
+  const until = AbortSignal.any([context.signal, left.signal]);
   return start(upstream, { ...call, mayRepeat: false }, ask, upstream.client, { signal: until });
 }
 
