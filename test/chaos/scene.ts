@@ -8,8 +8,10 @@ import { expect, onTestFinished } from "vitest";
 import { expectHonestEnd } from "../crash/honest-end.ts";
 import type { Job } from "../crash/job.ts";
 import { readLog, repeatedSteps, runsOf, type LogLine } from "../crash/log.ts";
+import { onlookerAt } from "../crash/onlooker.ts";
 import { seededRandom } from "../crash/random.ts";
 import { Work, type Server } from "../crash/work.ts";
+import { wrongHistories } from "../histories/linearizable.ts";
 import { withClient } from "../postgres/with-client.ts";
 import { NodeProcess } from "./node-process.ts";
 
@@ -110,8 +112,8 @@ export class Scene {
     const { mayAskAgain = false } = this.#setup;
     expect(violations.filter((each) => !(mayAskAgain && each.endsWith(askedAgain)))).toEqual([]);
     expect(this.#work.open).toEqual([]);
-    const unfinished = "select record from holdfast.task where state in ('queued', 'running')";
-    await expect.poll(() => this.query(unfinished), { timeout: patienceMs }).toEqual([]);
+    const onlooker = onlookerAt(this.url);
+    await expect.poll(() => onlooker.count("unfinished"), { timeout: patienceMs }).toBe(0);
     expect(this.nodes.map(({ endedBy }) => endedBy)).toEqual(this.nodes.map(() => undefined));
 
     const { lines } = this;
@@ -119,35 +121,19 @@ export class Scene {
     const runsOfOnce = runsOf(lines, "whole");
     expect(runsOfOnce).toEqual([...new Set(runsOfOnce)]);
     for (const job of jobs) expectHonestEnd(job, lines);
-    await this.#expectInDatabase(jobs);
+    expect(await onlooker.problems(jobs)).toEqual([]);
+    // No lost answer has made a second task.
+    expect(await onlooker.count("keyed")).toBe(jobs.filter(({ key }) => key).length);
     const tasks = jobs.filter(({ taskId }) => taskId !== undefined);
     for (const node of this.#living) {
       const server = this.#work.serverAt(node.url);
       const shown = await Promise.all(tasks.map((job) => this.#work.endAt(server, job)));
       expect(shown).toEqual(tasks.map(({ ended }) => ended));
     }
+    expect(wrongHistories(this.#work.history.operations)).toEqual([]);
     await Promise.all(this.nodes.map((node) => node.kill()));
     const reported = (await Promise.all(this.nodes.map((node) => node.reported()))).flat();
     expect(reported.filter((code) => !reports.includes(code))).toEqual([]);
-  }
-
-  /** What clients were told of, and no task that a client has not asked for. */
-  async #expectInDatabase(jobs: readonly Job[]): Promise<void> {
-    const rows = await this.query<{ id: string; record: string; keyed: boolean }>(
-      "select id, record, idempotency_key is not null as keyed from holdfast.task",
-    );
-    const cancelled = new Set(
-      rows.flatMap(({ id, record }) => {
-        const { state, cancelRequestedAt } = JSON.parse(record) as Record<string, unknown>;
-        return cancelRequestedAt !== null || state === "cancelled" ? id : [];
-      }),
-    );
-    const lost = jobs.filter(
-      ({ taskId, cancelAcknowledged, ended }) =>
-        cancelAcknowledged === true && !cancelled.has(taskId ?? "") && ended?.includes("completed") !== true,
-    );
-    expect(lost).toEqual([]);
-    expect(rows.filter(({ keyed }) => keyed)).toHaveLength(jobs.filter(({ key }) => key).length);
   }
 
   get #living(): readonly NodeProcess[] {

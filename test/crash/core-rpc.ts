@@ -1,6 +1,7 @@
+import type { Call, History } from "../histories/history.ts";
 import type { Message } from "../kit/messages.ts";
 import { EventStream, SessionClient } from "../kit/session-client.ts";
-import { patience, RpcError, type SeenTask } from "./rpc.ts";
+import { isUnknown, patience, RpcError, shownBy, type SeenTask } from "./rpc.ts";
 
 /** A question of a task; `answer` resolves when the server has acknowledged the answer, and so keeps it. */
 export interface Question {
@@ -17,39 +18,70 @@ type Answer =
  */
 export class CoreRpc {
   readonly url: string;
+  readonly #history: History;
   readonly #onQuestion: (question: Question) => void;
   readonly #patienceMs: number | undefined;
   #session: Promise<SessionClient> | undefined;
   #id = 0;
 
-  constructor(url: string, onQuestion: (question: Question) => void, patienceMs?: number) {
+  constructor(url: string, history: History, onQuestion: (question: Question) => void, patienceMs?: number) {
     this.url = url;
+    this.#history = history;
     this.#onQuestion = onQuestion;
     this.#patienceMs = patienceMs;
   }
 
   async call(name: string, args: object, key: string | undefined): Promise<string> {
     const _meta = key === undefined ? {} : { "holdfast/idempotencyKey": key };
-    const { task } = await this.#result("tools/call", { name, arguments: args, task: {}, _meta });
-    return (task as { taskId: string }).taskId;
+    return this.#history.record(
+      { kind: "create", key },
+      async () => {
+        const { task } = await this.#result("tools/call", { name, arguments: args, task: {}, _meta });
+        return (task as { taskId: string }).taskId;
+      },
+      (id) => ({ kind: "create", key, id }),
+    );
   }
 
-  async get(taskId: string): Promise<SeenTask> {
-    return (await this.#result("tasks/get", { taskId })) as unknown as SeenTask;
+  get(taskId: string): Promise<SeenTask> {
+    const asked: Call = { kind: "read", id: taskId };
+    return this.#history.record(
+      asked,
+      async () => (await this.#result("tasks/get", { taskId })) as unknown as SeenTask,
+      (task) => ({ ...asked, shown: shownBy("tasks/get", task) }),
+      (error) => (isUnknown(error) ? { ...asked, shown: "unknown" } : asked),
+    );
   }
 
   /** Waits for the end of the task: what its call would have answered, or the error. */
   outcome(taskId: string): Promise<Answer> {
-    return this.#send("tasks/result", { taskId });
+    const asked: Call = { kind: "read", id: taskId };
+    return this.#history.record(
+      asked,
+      () => this.#send("tasks/result", { taskId }),
+      // An error may be the task's, or that the server stops.
+      (answer) => {
+        if ("error" in answer) return asked;
+        const text = JSON.stringify(answer.result);
+        return { ...asked, shown: { by: "tasks/result", text, isFinal: true, asks: [] } };
+      },
+    );
   }
 
   /** False where the task had ended before. */
-  async cancel(taskId: string): Promise<boolean> {
-    const answer = await this.#send("tasks/cancel", { taskId });
-    if ("error" in answer && answer.error.message.includes("already in terminal status")) return false;
-    const { status } = resultOf(answer, `tasks/cancel ${taskId}`);
-    if (status !== "cancelled") throw new RpcError(`${taskId} is ${String(status)} after its cancel`);
-    return true;
+  cancel(taskId: string): Promise<boolean> {
+    const asked: Call = { kind: "cancel", id: taskId };
+    return this.#history.record(
+      asked,
+      async () => {
+        const answer = await this.#send("tasks/cancel", { taskId });
+        if ("error" in answer && answer.error.message.includes("already in terminal status")) return false;
+        const { status } = resultOf(answer, `tasks/cancel ${taskId}`);
+        if (status === "cancelled") return true;
+        throw new RpcError(`${taskId} is ${String(status)} after its cancel`);
+      },
+      (isCancelled) => ({ ...asked, outcome: isCancelled ? "cancelled" : "had ended" }),
+    );
   }
 
   /** Ends the session and all that is in flight in it. */
@@ -110,7 +142,7 @@ function questionOf({ id, params }: Message, peer: SessionClient): Question {
   };
 }
 
-function resultOf(answer: Answer, what: string): Message {
+export function resultOf(answer: Answer, what: string): Message {
   if ("result" in answer) return answer.result;
-  throw new RpcError(`${what}: ${JSON.stringify(answer.error)}`);
+  throw new RpcError(what, answer.error);
 }

@@ -1,10 +1,8 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
-import type { CoreRpc, Question } from "./core-rpc.ts";
+import { resultOf, type CoreRpc, type Question } from "./core-rpc.ts";
 import { asksWithoutLimit, mayRespond, touching, type Job } from "./job.ts";
-import type { SeenTask } from "./rpc.ts";
-
-const terminal = new Set(["completed", "failed", "cancelled"]);
+import { hasEnded, type SeenTask } from "./rpc.ts";
 
 /** Jobs as a client of 2025-11-25 drives them on one server. */
 export class CoreWork {
@@ -44,7 +42,7 @@ export class CoreWork {
       const task = await rpc.get(taskId);
       const isClosed = hadAsked && task.status !== "input_required";
       if (isClosed) this.#noteAnswered(job, taskId);
-      if (terminal.has(task.status)) {
+      if (hasEnded(task)) {
         job.ended = await endOf(task, taskId, rpc);
         if (isClosed) this.#noteAnswered(job, taskId);
         return;
@@ -82,5 +80,7 @@ export class CoreWork {
 
 /** The task and its outcome, as every later server has to show them. */
 export async function endOf(task: SeenTask, taskId: string, rpc: CoreRpc): Promise<string> {
-  return JSON.stringify({ ...task, ...(await rpc.outcome(taskId)), jsonrpc: undefined, id: undefined });
+  const answer = await rpc.outcome(taskId);
+  if (task.status === "completed") resultOf(answer, `tasks/result ${taskId}`); // an error is the server's
+  return JSON.stringify({ ...task, ...answer, jsonrpc: undefined, id: undefined });
 }

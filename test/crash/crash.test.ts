@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { fullForm } from "../full-form.ts";
+import { wrongHistories } from "../histories/linearizable.ts";
 import { newPlace } from "../places/place.ts";
 import { expectHonestEnd } from "./honest-end.ts";
 import { readLog, repeatedSteps, runsOf } from "./log.ts";
@@ -72,6 +73,7 @@ it(`keeps every promise through ${kills} kills (CRASH_SEED=${seed})`, { timeout:
   for (const job of work.jobs) expectHonestEnd(job, lines);
 
   await expectSameAfterRestart(start(), work);
+  expect(wrongHistories(work.history.operations)).toEqual([]);
   expect(await onlooker.problems(work.jobs)).toEqual([]);
   // No lost answer has made a second task.
   expect(await onlooker.count("keyed")).toBe(work.jobs.filter(({ key }) => key).length);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { fullForm } from "../full-form.ts";
+import { wrongHistories } from "../histories/linearizable.ts";
 import { newPlace, onPostgres } from "../places/place.ts";
 import { Fleet } from "./fleet.ts";
 import { expectHonestEnd } from "./honest-end.ts";
@@ -112,6 +113,7 @@ it.concurrent.for(fullForm || onPostgres ? [2, 3] : [3])(
       const shown = await Promise.all(tasks.map((job) => work.endAt(server, job)));
       expect(shown).toEqual(tasks.map(({ ended }) => ended));
     }
+    expect(wrongHistories(work.history.operations)).toEqual([]);
     expect(await onlooker.problems(work.jobs)).toEqual([]);
     // No lost answer, and no call that came to two processes, has made a second task.
     expect(await onlooker.count("keyed")).toBe(work.jobs.filter(({ key }) => key).length);

@@ -1,3 +1,5 @@
+import { History, type Call, type Shown } from "../histories/history.ts";
+
 const meta = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientCapabilities": {
@@ -30,21 +32,33 @@ interface Params {
 /** The least of clients: one request over HTTP. Rejects when the server is not there or dies before it answered, or is late. */
 export class Rpc {
   readonly url: string;
+  readonly #history: History;
   readonly #patienceMs: number | undefined;
   #id = 0;
 
-  constructor(url: string, patienceMs?: number) {
+  constructor(url: string, patienceMs?: number, history = new History()) {
     this.url = url;
+    this.#history = history;
     this.#patienceMs = patienceMs;
   }
 
-  call(name: string, args: object, idempotencyKey: string | undefined): Promise<SeenTask> {
-    const _meta = idempotencyKey === undefined ? {} : { "holdfast/idempotencyKey": idempotencyKey };
-    return this.#send("tools/call", name, { name, arguments: args, _meta });
+  call(name: string, args: object, key: string | undefined): Promise<SeenTask> {
+    const _meta = key === undefined ? {} : { "holdfast/idempotencyKey": key };
+    return this.#history.record(
+      { kind: "create", key },
+      () => this.#send("tools/call", name, { name, arguments: args, _meta }),
+      ({ taskId: id }) => ({ kind: "create", key, id }),
+    );
   }
 
   get(taskId: string): Promise<SeenTask> {
-    return this.#send("tasks/get", taskId, { taskId });
+    const asked: Call = { kind: "read", id: taskId };
+    return this.#history.record(
+      asked,
+      () => this.#send("tasks/get", taskId, { taskId }),
+      (task) => ({ ...asked, shown: shownBy("tasks/get", task) }),
+      (error) => (isUnknown(error) ? { ...asked, shown: "unknown" } : asked),
+    );
   }
 
   update(taskId: string, inputResponses: object): Promise<SeenTask> {
@@ -52,7 +66,12 @@ export class Rpc {
   }
 
   cancel(taskId: string): Promise<SeenTask> {
-    return this.#send("tasks/cancel", taskId, { taskId });
+    const asked: Call = { kind: "request cancel", id: taskId };
+    return this.#history.record(
+      asked,
+      () => this.#send("tasks/cancel", taskId, { taskId }),
+      () => ({ ...asked, outcome: "acknowledged" }),
+    );
   }
 
   async #send(method: string, name: string, params: Params): Promise<SeenTask> {
@@ -74,7 +93,7 @@ export class Rpc {
       }),
     });
     const { result, error } = (await response.json()) as Answer;
-    if (result === undefined) throw new RpcError(`${method} ${name}: ${JSON.stringify(error)}`);
+    if (result === undefined) throw new RpcError(`${method} ${name}`, error);
     return result;
   }
 }
@@ -86,4 +105,33 @@ export function patience(ms: number | undefined): AbortSignal | null {
 /** The server answered, and refused: never to be confused with a server that died. */
 export class RpcError extends Error {
   override readonly name = "RpcError";
+  readonly code: number | undefined;
+
+  constructor(what: string, error?: { readonly code: number }) {
+    super(error === undefined ? what : `${what}: ${JSON.stringify(error)}`);
+    this.code = error?.code;
+  }
+}
+
+/** That there is no such task. */
+export function isUnknown(error: unknown): boolean {
+  return error instanceof RpcError && error.code === -32_602;
+}
+
+const terminal: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
+
+export function hasEnded({ status }: SeenTask): boolean {
+  return terminal.has(status);
+}
+
+/** What a method shows of a task. */
+export function shownBy(by: Shown["by"], task: SeenTask): Shown {
+  const { status, inputRequests = {} } = task;
+  return {
+    by,
+    text: JSON.stringify(task),
+    status,
+    isFinal: hasEnded(task),
+    asks: Object.keys(inputRequests),
+  };
 }

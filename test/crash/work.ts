@@ -1,10 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { History } from "../histories/history.ts";
 import { CoreRpc } from "./core-rpc.ts";
 import { CoreWork, endOf } from "./core-work.ts";
 import { anyJob, mayRespond, smallJob, touching, type Job } from "./job.ts";
-import { Rpc, RpcError, type SeenTask } from "./rpc.ts";
-
-const terminal = new Set(["completed", "failed", "cancelled"]);
+import { hasEnded, Rpc, RpcError, type SeenTask } from "./rpc.ts";
 
 /** The ways to a server, in either generation, and what is known of the questions of the older one. */
 export interface Server {
@@ -17,6 +16,8 @@ export interface Server {
 export class Work {
   readonly jobs: Job[] = [];
   readonly violations: string[] = [];
+  /** What its clients asked and were told, at all servers. */
+  readonly history = new History();
   readonly #random: () => number;
   readonly #mayRefuse: (error: RpcError) => boolean;
 
@@ -42,8 +43,8 @@ export class Work {
   /** With `patienceMs`, clients do not wait longer for an answer: what became of their request they do not know then. */
   serverAt(url: string, patienceMs?: number): Server {
     const coreWork = new CoreWork(this.#random, this.violations);
-    const core = new CoreRpc(url, (question) => coreWork.onQuestion(question), patienceMs);
-    return { rpc: new Rpc(url, patienceMs), core, coreWork };
+    const core = new CoreRpc(url, this.history, (question) => coreWork.onQuestion(question), patienceMs);
+    return { rpc: new Rpc(url, patienceMs, this.history), core, coreWork };
   }
 
   /** Drives all open jobs until they have ended or the server is gone; `signal` tells of its death. */
@@ -77,7 +78,7 @@ export class Work {
     const taskId = job.taskId ?? (await this.#call(job, rpc));
     while (taskId !== undefined && !signal.aborted) {
       const task = await rpc.get(taskId);
-      if (terminal.has(task.status)) {
+      if (hasEnded(task)) {
         job.ended = JSON.stringify(task);
         return;
       }
@@ -108,7 +109,14 @@ export class Work {
       this.violations.push(`${job.tool} ${taskId} asks again what was answered`);
     if (this.#random() > job.eagerness) return;
     const { word } = job;
-    await touching(job, rpc.url, () => rpc.update(taskId, { word: { action: "accept", content: { word } } }));
+    const answer = (): Promise<unknown> =>
+      rpc.update(taskId, { word: { action: "accept", content: { word } } });
+    const asked = { kind: "answer", id: taskId, key: "word" } as const;
+    const recorded = (): Promise<unknown> =>
+      job.tool === "deadline"
+        ? answer()
+        : this.history.record(asked, answer, () => ({ ...asked, outcome: "acknowledged" }));
+    await touching(job, rpc.url, recorded);
     job.answer = word;
   }
 
