@@ -79,6 +79,7 @@ class DeclaredTaskQuery extends DeclaredTaskSelection {
   readonly after? = optional(described(text, "The next of the previous page."));
 }
 
+/** Which tasks to list; all if nothing is given. */
 export interface TaskQuery extends DeclaredTaskQuery {}
 
 export const taskQuery = membersOf<TaskQuery>(DeclaredTaskQuery);
@@ -151,6 +152,7 @@ class DeclaredTaskPage {
   readonly behindMs? = optional(behindMs);
 }
 
+/** Tasks of a list, and where the next page begins. */
 export interface TaskPage extends DeclaredTaskPage {}
 
 export const taskPage = shown<TaskPage>("TaskPage", DeclaredTaskPage);
@@ -180,6 +182,7 @@ class DeclaredOpenQuestion {
   readonly params = member(content(z.unknown(), null));
 }
 
+/** A question of a task that nobody has answered yet. */
 export interface OpenQuestion extends DeclaredOpenQuestion {}
 
 const openQuestion = shown<OpenQuestion>("OpenQuestion", DeclaredOpenQuestion);
@@ -199,6 +202,7 @@ class DeclaredAdminAction {
   readonly detail = member(content(z.unknown(), null));
 }
 
+/** An action of an operator, as the store keeps it. */
 export interface AdminAction extends DeclaredAdminAction {}
 
 export const adminAction = shown<AdminAction>("AdminAction", DeclaredAdminAction);
@@ -309,6 +313,7 @@ class DeclaredCounts {
   readonly behindMs? = optional(behindMs);
 }
 
+/** How many tasks there are, by tool and state. */
 export interface Counts extends DeclaredCounts {}
 
 export const counts = shown<Counts>("Counts", DeclaredCounts);

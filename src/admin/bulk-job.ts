@@ -42,6 +42,7 @@ class DeclaredBulkOptions {
   readonly fromStart? = optional(described(flag, "For retry: repeat everything, as new tasks."));
 }
 
+/** Options of an action on many tasks. */
 export interface BulkOptions extends DeclaredBulkOptions {}
 
 export const bulkOptions = sent<BulkOptions>("BulkOptions", DeclaredBulkOptions);

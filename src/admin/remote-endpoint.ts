@@ -3,6 +3,7 @@ import { HoldfastError } from "../task/fault.ts";
 import type { TaskChanges } from "./admin.ts";
 import { isAdminFault } from "./admin-faults.ts";
 
+/** Options of `remoteAdmin`. */
 export interface RemoteAdminOptions {
   /** The operator's bearer token. Required unless `fetch` authenticates in another way, such as with a cookie. */
   readonly token?: string;

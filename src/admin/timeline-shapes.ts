@@ -51,6 +51,7 @@ class DeclaredTimelineSummary {
   readonly open = member(whole);
 }
 
+/** What the timeline of a task has in all. */
 export interface TimelineSummary extends DeclaredTimelineSummary {}
 
 export const timelineSummary = shown<TimelineSummary>("TimelineSummary", DeclaredTimelineSummary);
@@ -62,6 +63,7 @@ class DeclaredTimelinePage {
   readonly next = member(wholeOrNull);
 }
 
+/** Entries of the timeline of a task, and where the next page begins. */
 export interface TimelinePage extends DeclaredTimelinePage {}
 
 export const timelinePage = shown<TimelinePage>("TimelinePage", DeclaredTimelinePage);
@@ -73,6 +75,7 @@ class DeclaredTimelineQuery {
   readonly after? = optional(described(whole, "The next of the previous page."));
 }
 
+/** Which part of the timeline of a task to read. */
 export interface TimelineQuery extends DeclaredTimelineQuery {}
 
 export const timelineQuery = membersOf<TimelineQuery>(DeclaredTimelineQuery);

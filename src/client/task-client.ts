@@ -52,6 +52,7 @@ export interface CallOptions extends WaitOptions {
   readonly onProgress?: (progress: Progress) => unknown;
 }
 
+/** Options of `callTool`. */
 export interface CallAndWaitOptions extends CallOptions {
   /** Called with the task's current state and each change; never if the server answers at once. */
   readonly onUpdate?: (task: RemoteTask) => unknown;

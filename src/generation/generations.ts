@@ -30,6 +30,7 @@ export const wireGenerations = {
 
 export type WireGenerationName = keyof typeof wireGenerations;
 
+/** A version of MCP that the client can speak. */
 export type ProtocolVersion = (typeof wireGenerations)[WireGenerationName]["versions"][number];
 
 const entries = Object.entries(wireGenerations) as readonly [WireGenerationName, WireGeneration][];

@@ -7,6 +7,7 @@ import {
   type ResourceMetrics,
 } from "@opentelemetry/sdk-metrics";
 
+/** Options of `prometheusMetrics`. */
 export interface PrometheusMetricsOptions {
   /** The resource that the metrics describe. Default: that of the SDK, a service without a name. */
   readonly resource?: NonNullable<MeterProviderOptions["resource"]>;

@@ -80,6 +80,7 @@ export interface ReplicaReads extends Pick<AdminStore, "tasks" | "count" | "ende
   readonly behindMs: number;
 }
 
+/** A tool whose tasks an operator holds back. */
 export interface PausedTool {
   readonly tool: string;
   /** Epoch ms. */

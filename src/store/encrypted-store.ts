@@ -3,6 +3,7 @@ import type { TaskStore } from "./store.ts";
 import { readKeys, type EncryptionKey, type KeyRing } from "./encryption-keys.ts";
 import { Protection } from "./protection.ts";
 
+/** Options of `encryptedStore`. */
 export interface EncryptionOptions {
   /** The first key encrypts, all keys decrypt. As text: `id:base64,id2:base64`, the form of `HOLDFAST_ENCRYPTION_KEYS`. */
   readonly keys: readonly EncryptionKey[] | string;

@@ -40,6 +40,7 @@ export interface LimitCall {
   readonly pauseMs: number | null;
 }
 
+/** What a store says of a limit to a process that asks for permits. */
 export interface LimitAnswer {
   readonly ok: true;
   /** Those of this process that have a permit from now on. */

@@ -9,6 +9,7 @@ export interface StoredSession {
   readonly state: string;
 }
 
+/** When a stored session ends. */
 export type SessionEnd = Pick<StoredSession, "id" | "expiresAt">;
 
 /** The maximum number of stored sessions. If a new one does not fit, those that end first make room. */

@@ -23,6 +23,7 @@ export const attemptEnds = [
   "next_round",
 ] as const;
 
+/** How an attempt ended. */
 export type AttemptEnd = (typeof attemptEnds)[number];
 
 /** One run of a task's handler. Times are epoch milliseconds. */

@@ -8,6 +8,7 @@
 import type { StartCommands } from "./start-commands.ts";
 import type { DeliveryCommands } from "./delivery.ts";
 
+/** What `tasks.admin` does to many tasks at once. */
 export type BulkAction = "cancel" | "retry" | "delete" | "extend";
 
 export const bulkActions: Readonly<Record<BulkAction, true>> = {

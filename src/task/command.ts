@@ -301,9 +301,9 @@ export interface TaskCommands
   /** Deletes up to `limit` finished tasks whose ttl is over, oldest first. */
   delete_expired: { readonly limit: number };
 }
-
+/** The names of the commands that a store takes. */
 export type TaskCommandName = keyof TaskCommands;
-
+/** A change of a task that a store makes as one transaction. `now` is epoch milliseconds. */
 export type TaskCommand<N extends TaskCommandName = TaskCommandName> = {
   [K in N]: {
     readonly type: K;
@@ -340,8 +340,8 @@ export type Refusal =
   /** the time of the event has not come yet */
   | "not_due";
 
+/** A command that does not apply to the task as it is. Nothing was written. */
 export type Refused = { readonly ok: false; readonly reason: Refusal };
-
 type Changed = { readonly ok: true; readonly task: TaskRecord };
 
 /** A task whose record cannot be read: damaged, or not written by a store. */
@@ -394,6 +394,7 @@ interface SpecialResults extends BulkResults<Refused>, StartResults {
   replace_secret: { readonly ok: true; readonly replaced: boolean };
 }
 
+/** What a store answers to a command: the changed task, or why it refuses. */
 export type CommandResult<N extends TaskCommandName = TaskCommandName> = {
   [K in N]: K extends keyof SpecialResults ? SpecialResults[K] : Changed | Refused;
 }[N];

@@ -131,6 +131,7 @@ export function stemOf(key: string): string {
 /** The requests that a task can send to its client while it runs. */
 export const inputMethods = ["elicitation/create", "sampling/createMessage", "roots/list"] as const;
 
+/** The MCP method of a question to the client. */
 export type InputMethod = (typeof inputMethods)[number];
 
 type Capabilities = Readonly<Record<string, unknown>>;

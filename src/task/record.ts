@@ -84,6 +84,7 @@ export interface ParentTask {
   readonly cancelGraceMs: number;
 }
 
+/** The progress of a task, as its handler last reported it. */
 export interface Progress {
   readonly progress: number;
   readonly total?: number;

@@ -290,6 +290,7 @@ export const transitions = {
   },
 } as const satisfies Record<string, Transition>;
 
+/** An event of the state machine of tasks. */
 export type TaskEvent = keyof typeof transitions;
 
 /** The state after `event`, or undefined if the table refuses it. */

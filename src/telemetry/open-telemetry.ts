@@ -15,6 +15,7 @@ import { ServerMeters } from "./server-meters.ts";
 import { ServerSpans } from "./server-spans.ts";
 import type { ErrorText } from "./spans.ts";
 
+/** Options of `openTelemetry`. */
 export interface OpenTelemetryOptions {
   /** Creates spans. Default: the provider registered with OpenTelemetry's API. */
   readonly tracerProvider?: TracerProvider;

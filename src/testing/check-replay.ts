@@ -34,6 +34,7 @@ import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import { noWaits } from "../runtime/limits/limits.ts";
 import { encodeJournalKey } from "../task/journal.ts";
 
+/** Options of `checkReplay`. */
 export interface CheckReplayOptions {
   /**
    * How long the handler may do its own work, outside of steps, before the check counts it as stopped, in milliseconds. Default 1,000. A

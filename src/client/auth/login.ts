@@ -30,6 +30,7 @@ export interface LoginClient {
 
 export const grants = ["authorization_code", "device_code", "client_credentials"] as const;
 
+/** How a login was granted: by a user, by a code on another device, or to a program of its own. */
 export type Grant = (typeof grants)[number];
 
 /**

@@ -50,6 +50,7 @@ export interface DamagedEntry {
   readonly error: Error;
 }
 
+/** The calls that a handle store keeps, and entries that cannot be read. */
 export interface StoredCalls {
   /** Oldest first. */
   readonly calls: readonly StoredCall[];

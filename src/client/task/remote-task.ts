@@ -28,28 +28,33 @@ interface RemoteTaskBase {
   readonly pollIntervalMs?: number;
 }
 
+/** A task that has not ended, and asks nothing. */
 export interface WorkingTask extends RemoteTaskBase {
   readonly status: "working";
 }
 
+/** A task that asks its caller something. */
 export interface InputRequiredTask extends RemoteTaskBase {
   readonly status: "input_required";
   /** The open questions by key. The client answers them through `onInput` while it waits. */
   readonly inputRequests: Readonly<Record<string, OpenQuestion>>;
 }
 
+/** A task that has a result. */
 export interface CompletedTask extends RemoteTaskBase {
   readonly status: "completed";
   /** The result of the call. Results with `isError` are completed too. */
   readonly result: CallToolResult;
 }
 
+/** A task whose call ended in a JSON-RPC error. */
 export interface FailedTask extends RemoteTaskBase {
   readonly status: "failed";
   /** The JSON-RPC error of the call. */
   readonly error: JsonRpcError;
 }
 
+/** A task that was cancelled. */
 export interface CancelledTask extends RemoteTaskBase {
   readonly status: "cancelled";
 }

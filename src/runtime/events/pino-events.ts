@@ -4,6 +4,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import type { EventError, ServerEvent } from "./server-event.ts";
 
+/** Options of `pinoEvents`. */
 export interface PinoEventsOptions {
   /**
    * Whether logs name the principals of tasks. `hashKey`: as a keyed hash (HMAC with SHA-256), equal for the same principal, which only

@@ -6,6 +6,7 @@ class DeclaredArtifactOptions {
   readonly mimeType?: string = text('a media type, such as "text/csv"', isMimeType, {});
 }
 
+/** Options of `task.artifact`. */
 export interface ArtifactOptions extends DeclaredArtifactOptions {}
 
 export const artifactOptions = tableOf<ArtifactOptions>(DeclaredArtifactOptions);

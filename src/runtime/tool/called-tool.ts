@@ -47,6 +47,7 @@ class DeclaredAllOptions {
   readonly concurrency?: number = number({ min: 1, max: 1_000, default: 10 });
 }
 
+/** Options of `task.all`. */
 export interface AllOptions extends DeclaredAllOptions {}
 
 export const allOptions = tableOf<AllOptions>(DeclaredAllOptions);

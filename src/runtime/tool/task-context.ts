@@ -63,6 +63,7 @@ class DeclaredStepOptions {
   readonly timeoutMs?: TimeSpan = time({ min: 0, fractions: true });
 }
 
+/** Options of `task.step`. */
 export interface StepOptions extends DeclaredStepOptions {}
 
 export const stepOptions = tableOf<StepOptions>(DeclaredStepOptions);
@@ -89,6 +90,7 @@ class DeclaredEventOptions {
   readonly timeoutMs?: TimeSpan = time({ min: 0, fractions: true });
 }
 
+/** Options of `task.waitForEvent`. */
 export interface EventOptions extends DeclaredEventOptions {}
 
 export const eventOptions = tableOf<EventOptions>(DeclaredEventOptions);

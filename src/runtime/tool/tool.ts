@@ -60,6 +60,7 @@ export interface OlderVersion<Args = unknown> {
 /** Without a schema, arguments are only known to have names. */
 type KnownArguments<Args> = unknown extends Args ? Record<string, unknown> : Args;
 
+/** Runs before there is a task: it can ask the caller, and refuses the call by throwing. The handler gets what it returns. */
 export type Prepare<Args, Prepared> = (args: Args, ask: PrepareContext) => Prepared | Promise<Prepared>;
 
 /** A handler of a tool, which has its output schema or none (`Output`). */

@@ -18,6 +18,7 @@ export const algorithms = [
   "Ed25519",
 ] as const;
 
+/** A signature algorithm of JWTs that a verifier may allow. */
 export type Algorithm = (typeof algorithms)[number];
 
 /** Throws `configuration` for an algorithm that is not allowed; JavaScript does not check names. */

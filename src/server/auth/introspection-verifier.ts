@@ -47,6 +47,7 @@ interface Options {
   readonly allowInsecureUrl?: boolean;
 }
 
+/** Options of `introspectionVerifier`. */
 export type IntrospectionVerifierOptions = Options & IntrospectionCredentials;
 
 const verifierOptions: OptionNames<IntrospectionVerifierOptions> = {

@@ -20,6 +20,7 @@ import type { TimeSpan } from "../../task/time.ts";
 import { readSpans } from "./durations.ts";
 import { Endpoint } from "./endpoint.ts";
 
+/** Options of `jwtVerifier`. */
 export interface JwtVerifierOptions {
   /** The issuer, exactly as in the `iss` claim of its tokens. */
   readonly issuer: string;

@@ -17,6 +17,7 @@ import {
 } from "./access-token.ts";
 import { Scopes, type ScopeRules } from "./scopes.ts";
 
+/** Options of `oauthResource`. */
 export interface OAuthResourceOptions {
   /** The public URL of the MCP endpoint, as clients reach it through proxies. */
   readonly resource: URL;

@@ -238,6 +238,7 @@ class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
   });
 }
 
+/** Options of `createFetchHandler`. */
 export interface FetchHandlerOptions extends DeclaredFetchHandlerOptions {}
 
 /** What tells an author of sessions. */
@@ -257,6 +258,7 @@ class DeclaredNodeHandlerOptions extends DeclaredFetchHandlerOptions {
   readonly maxHeaders?: number = number({ min: 1, default: 100, variable: "HOLDFAST_MAX_HEADERS" });
 }
 
+/** Options of `createNodeHandler`. */
 export interface NodeHandlerOptions extends DeclaredNodeHandlerOptions {}
 
 export const nodeHandlerOptions = tableOf<NodeHandlerOptions>(DeclaredNodeHandlerOptions);
@@ -308,6 +310,7 @@ class DeclaredHttpOptions extends DeclaredNodeHandlerOptions {
   readonly events?: EndpointBeside = value("what createEventHandler() returns", isFunction);
 }
 
+/** Options of `serveHttp`. */
 export interface HttpOptions extends DeclaredHttpOptions {}
 
 export const httpOptions = tableOf<HttpOptions>(DeclaredHttpOptions);

@@ -29,6 +29,7 @@ export interface NodeHandler {
   close(): Promise<void>;
 }
 
+/** Called for a request that the handler does not serve, as in Express; with an error if it failed. */
 export type NextFunction = (error?: unknown) => void;
 
 /**

@@ -45,6 +45,7 @@ export interface AdminEndpointOptions extends DeclaredAdminEndpointOptions {}
 
 export const adminEndpointOptions = tableOf<AdminEndpointOptions>(DeclaredAdminEndpointOptions);
 
+/** Options of `createAdminHandler`. */
 export interface AdminHandlerOptions extends AdminEndpointOptions, RequestOptions {}
 
 export const adminHandlerOptions = joined(adminEndpointOptions, requestOptions);
@@ -79,6 +80,7 @@ export interface MetricsEndpointOptions extends DeclaredMetricsEndpointOptions {
 
 export const metricsEndpointOptions = tableOf<MetricsEndpointOptions>(DeclaredMetricsEndpointOptions);
 
+/** Options of `createMetricsHandler`. */
 export interface MetricsHandlerOptions extends MetricsEndpointOptions, NameOptions {}
 
 export const metricsHandlerOptions = joined(metricsEndpointOptions, nameOptions);
@@ -116,6 +118,7 @@ class DeclaredDashboardPageOptions extends DeclaredDashboardEndpointOptions {
 /** A dashboard by itself, which has no admin endpoint to take its operators from. */
 export interface DashboardPageOptions extends DeclaredDashboardPageOptions {}
 
+/** Options of `createDashboard`. */
 export interface DashboardOptions extends DashboardPageOptions, RequestOptions {}
 
 export const dashboardOptions = joined(

@@ -19,6 +19,7 @@ class DeclaredStdioOptions {
   readonly maxOpenRequests?: number = number({ min: 1, default: 1_000 });
 }
 
+/** Options of `serveStdio`. */
 export interface StdioOptions extends DeclaredStdioOptions {}
 
 export const stdioOptions = tableOf<StdioOptions>(DeclaredStdioOptions);

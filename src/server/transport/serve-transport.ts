@@ -33,6 +33,7 @@ class DeclaredTransportOptions {
   readonly maxOpenRequests?: number = number({ min: 1, default: 1_000 });
 }
 
+/** Options of `serveTransport`. */
 export interface TransportOptions extends DeclaredTransportOptions {}
 
 const transportOptions = tableOf<TransportOptions>(DeclaredTransportOptions);

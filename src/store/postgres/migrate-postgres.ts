@@ -7,6 +7,7 @@ import { migrations } from "./schema.ts";
 /** How long the database may take to answer (ms). A migration itself has no limit. */
 const timeoutMs = 10_000;
 
+/** Options of `migratePostgres`. */
 export interface MigratePostgresOptions {
   /** The schema with the store's tables, as in `PostgresStoreOptions`. Default `holdfast`. */
   readonly schema?: string;

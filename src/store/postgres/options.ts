@@ -76,6 +76,7 @@ class DeclaredPostgresStoreOptions {
   readonly migrate?: boolean = flag({ default: true, variable: "HOLDFAST_MIGRATE" });
 }
 
+/** Options of `postgresStore`. */
 export interface PostgresStoreOptions extends DeclaredPostgresStoreOptions {}
 
 export const postgresStoreOptions = tableOf<PostgresStoreOptions>(DeclaredPostgresStoreOptions);

@@ -53,6 +53,7 @@ class DeclaredSqliteStoreOptions {
   readonly strictFiles?: boolean = flag({ default: false, variable: "HOLDFAST_SQLITE_STRICT_FILES" });
 }
 
+/** Options of `sqliteStore`. */
 export interface SqliteStoreOptions extends DeclaredSqliteStoreOptions {}
 
 export const sqliteStoreOptions = tableOf<SqliteStoreOptions>(DeclaredSqliteStoreOptions);

@@ -17,6 +17,7 @@ class DeclaredEventHandlerOptions {
   readonly path?: string = text(operatorPath, isOperatorPath, { default: "/events" });
 }
 
+/** Options of `createEventHandler`. */
 export interface EventHandlerOptions extends DeclaredEventHandlerOptions {}
 
 const eventHandlerOptions = tableOf<EventHandlerOptions>(DeclaredEventHandlerOptions);
