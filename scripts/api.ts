@@ -22,7 +22,9 @@ function fileOf(entry: string): string {
 
 const entries = await publicApi();
 const undocumented = entries.flatMap(({ entry, exports }) =>
-  exports.filter(({ home, comment }) => home === entry && comment === "").map(({ name }) => `${entry}: ${name}`),
+  exports
+    .filter(({ home, comment }) => home === entry && comment === "")
+    .map(({ name }) => `${entry}: ${name}`),
 );
 if (undocumented.length > 0)
   throw new Error(`These exports have no doc comment:\n  ${undocumented.join("\n  ")}`);

@@ -17,7 +17,7 @@ export async function renderErrors(): Promise<string> {
 
 # Error codes
 
-Compare codes in your code: messages are for people and may change. \`holdfast docs CODE\` prints the entry of a code in the terminal.
+What each error code means, what leads to it, and what to do. Compare codes in your code: messages are for people and may change. \`holdfast docs CODE\` prints the entry of a code in the terminal.
 
 ## Of servers
 

@@ -179,7 +179,9 @@ function describe({ name, module: { text, comments }, statements }: Found): Omit
     );
     return { bare: tidy(bare), source: plainNames(text.slice(start, end)), above: above?.value };
   });
-  const comment = parts.flatMap(({ above }) => (above === undefined ? [] : [commentText(above)])).join("\n\n");
+  const comment = parts
+    .flatMap(({ above }) => (above === undefined ? [] : [commentText(above)]))
+    .join("\n\n");
   return {
     name: plainNames(name),
     text: parts.map(({ bare }) => bare).join("\n"),

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { llmsTexts } from "../../scripts/build/pages.ts";
 import { markdownText, sectionsOf } from "../../src/cli/output/markdown-text.ts";
 import { runMain } from "./run-main.ts";
 
@@ -19,6 +20,16 @@ it("finds sections by words of their headings, with those below them", async () 
   const one = await runMain(["docs", "of", "programs", "that", "tools", "run"]);
   expect(one.stdout).toMatch(/^## Of programs[^]+### exec_failed\n[^]+### exec_lost\n/);
   expect(one.stdout).not.toContain("## Of HTTP");
+});
+
+it("gives models a list of the pages with what each is about, and all of those for users in one", async () => {
+  const { index, full } = await llmsTexts((path) => `https://example.com/${path}`);
+  expect(index).toMatch(/^# Holdfast\n\n> \w.*\n\n## Learn\n\n- \[/);
+  expect(index).toContain("[Error codes](https://example.com/docs/reference/errors.md): What each");
+  for (const line of index.split("\n").filter((each) => each.startsWith("- ")))
+    expect(line).toMatch(/^- \[.+\]\(https:.+\.md\): .*\w.*[.]$/);
+  expect(full).toContain("\n### store_locked\n");
+  expect(full).not.toContain("stateDiagram");
 });
 
 it("suggests what a mistyped word means", async () => {

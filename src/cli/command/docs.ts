@@ -13,12 +13,18 @@ import { markdownText, sectionsOf, type Section } from "../output/markdown-text.
 const own = new URL(import.meta.url.endsWith(".ts") ? "../../../" : "../", import.meta.url);
 
 /** The parts of the documentation, in the order to read them. */
-const parts = ["learn", "recipes", "operate", "reference", "internals"];
+const parts = ["learn", "recipes", "operate", "reference", "internals", "api"];
 
-interface Page {
+/** Pages that the build makes of the declarations: they are not in a checkout until then. */
+const made = "dist/docs/";
+
+/** A page of the documentation, without what stands above its title. */
+export interface Page {
   readonly topic: string;
   readonly part: string;
   readonly title: string;
+  /** Below the package's root. */
+  readonly path: string;
   readonly text: string;
   readonly sections: readonly Section[];
 }
@@ -59,8 +65,7 @@ async function listTopics({ output }: Context, pages: readonly Page[]): Promise<
   const listed = parts.flatMap((part) => {
     const of = pages.filter((page) => page.part === part);
     if (of.length === 0) return [];
-    const heading = `${part.slice(0, 1).toUpperCase()}${part.slice(1)}:`;
-    return [heading, ...of.map(({ topic, title }) => `  ${topic.padEnd(width)}  ${title}`), ""];
+    return [`${titleOf(part)}:`, ...of.map(({ topic, title }) => `  ${topic.padEnd(width)}  ${title}`), ""];
   });
   await output.print(
     `${listed.join("\n")}\nholdfast docs TOPIC prints a page, holdfast docs CODE what an error code means, and\nholdfast docs WORDS finds headings.\n`,
@@ -91,21 +96,28 @@ async function paged(pager: string, text: string): Promise<boolean> {
   return code === 0;
 }
 
-async function readPages(): Promise<readonly Page[]> {
+/** The pages in the package, by part. */
+export async function readPages(): Promise<readonly Page[]> {
   const read = parts.map(async (part) => {
-    const folder = new URL(`docs/${part}/`, own);
-    const names = await readdir(folder).catch(() => []);
-    const files = names.filter((name) => name.endsWith(".md") && name !== "README.md");
+    const place = `${part === "api" ? made : "docs/"}${part}/`;
+    const folder = new URL(place, own);
+    const names = await readdir(folder, { recursive: true }).catch(() => []);
+    const files = names.filter((name) => name.endsWith(".md") && !name.startsWith("decisions"));
     return Promise.all(
       files.toSorted().map(async (name) => {
         const text = (await readFile(new URL(name, folder), "utf8")).replace(/^<!--[^]*?-->\s*/, "");
         const sections = sectionsOf(text);
         const topic = basename(name, ".md");
-        return { topic, part, title: sections[0]?.heading ?? topic, text, sections };
+        return { topic, part, title: sections[0]?.heading ?? topic, path: `${place}${name}`, text, sections };
       }),
     );
   });
   return (await Promise.all(read)).flat();
+}
+
+/** The heading of a part in a list. */
+export function titleOf(part: string): string {
+  return part === "api" ? "API" : `${part.slice(0, 1).toUpperCase()}${part.slice(1)}`;
 }
 
 interface Found {

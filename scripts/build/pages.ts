@@ -1,0 +1,66 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readPages, titleOf } from "../../src/cli/command/docs.ts";
+import { dist, root } from "./bundle.ts";
+import { publicApi, type Declared } from "./public-api.ts";
+
+/** Writes the pages that come from declarations, and the documentation for models, as they are packed. */
+export async function writePages(): Promise<void> {
+  await mkdir(`${dist}docs/api`, { recursive: true });
+  for (const { name, text } of await apiPages()) await writeFile(`${dist}docs/api/${name}`, text);
+  const { index, full } = await llmsTexts((path) => `../${path}`);
+  await writeFile(`${dist}llms.txt`, index);
+  await writeFile(`${dist}llms-full.txt`, full);
+}
+
+/** A page for each entry of the package: its exports, with what their doc comments say. */
+export async function apiPages(): Promise<readonly { readonly name: string; readonly text: string }[]> {
+  return (await publicApi()).map(({ entry, exports, inner }) => {
+    const own = exports.filter(({ home }) => home === entry);
+    const others = exports.filter(({ home }) => home !== entry);
+    const values = exports.filter(({ text }) => /^declare (?:function|class|const)/.test(text));
+    const named = values.map(({ name }) => `\`${name}\``).join(", ");
+    const blocks = [
+      `# ${entry}`,
+      named === "" ? "Exports types alone." : `Exports ${named}, and types.`,
+      ...own.map((each) => section(each, "##")),
+      ...[...Map.groupBy(others, ({ home }) => home)].map(
+        ([home, of]) => `## Also in ${home}\n\n${of.map(({ name }) => `\`${name}\``).join(", ")}`,
+      ),
+      ...(inner.length === 0 ? [] : ["## Types without an export"]),
+      ...inner.filter(({ home }) => home === entry).map((each) => section(each, "###")),
+    ];
+    return { name: `${entry.replace("/", "-")}.md`, text: `${blocks.join("\n\n")}\n` };
+  });
+}
+
+function section({ name, comment, source }: Declared, level: string): string {
+  const said = comment === "" ? [] : [comment];
+  return [`${level} ${name}`, ...said, `\`\`\`ts\n${source}\n\`\`\``].join("\n\n");
+}
+
+/** `llms.txt`, which lists the pages with what each is about, and `llms-full.txt`, which has those that people wrote for users in full. */
+export async function llmsTexts(
+  linkTo: (path: string) => string,
+): Promise<{ readonly index: string; readonly full: string }> {
+  const { description } = JSON.parse(await readFile(`${root}package.json`, "utf8")) as {
+    readonly description: string;
+  };
+  const pages = await readPages();
+  const lists = [...Map.groupBy(pages, ({ part }) => part)].map(([part, of]) => {
+    const lines = of.map(({ path, title, text }) => `- [${title}](${linkTo(path)}): ${about(text)}`);
+    return `## ${titleOf(part)}\n\n${lines.join("\n")}`;
+  });
+  const forUsers = pages.filter(({ part }) => part !== "internals" && part !== "api");
+  const head = `# Holdfast\n\n> ${description}`;
+  return {
+    index: `${[head, ...lists].join("\n\n")}\n`,
+    full: `${[head, ...forUsers.map(({ text }) => text.trim())].join("\n\n")}\n`,
+  };
+}
+
+/** The first sentence below the title, without links. */
+function about(text: string): string {
+  const first = text.split(/\n{2,}/).find((block) => /^[A-Za-z`*[]/.test(block)) ?? "";
+  const line = first.replace(/\s+/g, " ").replace(/\[([^\]]+)\]\([^)]+\)/g, "$1");
+  return /^.*?[.:](?= |$)/.exec(line)?.[0].replace(/:$/, ".") ?? line;
+}
