@@ -1,31 +1,10 @@
-import axe from "axe-core";
-import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
+import { problemsOf } from "./chromium.ts";
 import { chromiumOfFile, patience } from "./chromium-of-file.ts";
 import { Site, type SiteNode } from "./site.ts";
 import { Visitor } from "./visitor.ts";
 
 const chromium = chromiumOfFile();
-
-interface Found {
-  readonly violations: readonly {
-    readonly id: string;
-    readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
-  }[];
-}
-
-/** What is wrong with the page as it is shown, by the rules of axe, or since it is wider than the window. */
-async function problemsOf(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate<Found>("axe.run()");
-  const beyond = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
-  return [
-    ...violations.flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary = "" }) => `${id}: ${html}\n${failureSummary}`),
-    ),
-    ...(beyond > 0 ? [`It is ${beyond} px wider than the window.`] : []),
-  ];
-}
 
 /** Tasks in every state that a page can show, by their words. */
 async function severalTasks(site: Site, node: SiteNode): Promise<ReadonlyMap<string, string>> {

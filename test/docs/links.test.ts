@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { posix } from "node:path";
 import { expect, it } from "vitest";
+import { anchorOf } from "../../docs/.vitepress/links.ts";
 
 const root = new URL("../../", import.meta.url);
 
@@ -23,15 +24,11 @@ const pages = new Map(
   ),
 );
 
-/** The headings of a page as GitHub names their anchors. */
+/** The anchors of a page. */
 function anchors(page: string): Set<string> {
   const found = new Set<string>();
   for (const [, title = ""] of withoutCode(page).matchAll(/^#{1,6} +(.+?) *$/gm)) {
-    const anchor = title
-      .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, "")
-      .replaceAll(" ", "-");
+    const anchor = anchorOf(title);
     let name = anchor;
     for (let n = 1; found.has(name); n++) name = `${anchor}-${n}`;
     found.add(name);

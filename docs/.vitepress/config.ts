@@ -1,0 +1,78 @@
+import { copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { defineConfig, type DefaultTheme } from "vitepress";
+import { anchorOf, fileOutside } from "./links.ts";
+
+const docs = fileURLToPath(new URL("..", import.meta.url));
+
+/** The parts of the site, and the pages of each in the order in which to read them. Pages that are not named come last. */
+const parts: readonly { folder: string; title: string; first: readonly string[] }[] = [
+  { folder: "learn", title: "Learn", first: ["first-tool", "concepts", "guarantees", "server", "client"] },
+  { folder: "recipes", title: "Recipes", first: [] },
+  { folder: "operate", title: "Operate", first: ["operations", "troubleshooting"] },
+  { folder: "reference", title: "Reference", first: ["configuration", "cli"] },
+  { folder: "internals", title: "Internals", first: ["state-machine"] },
+];
+
+function titleOf(page: string): string {
+  return /^# (.+)$/m.exec(readFileSync(join(docs, page), "utf8"))?.[1]?.replaceAll("`", "") ?? page;
+}
+
+function pagesOf({ folder, first }: (typeof parts)[number]): DefaultTheme.SidebarItem[] {
+  const names = readdirSync(join(docs, folder)).flatMap((name) => /^(.+)\.md$/.exec(name)?.[1] ?? []);
+  const rank = (name: string): number => (first.includes(name) ? first.indexOf(name) : first.length);
+  const ordered = names.sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
+  const items = ordered.map((name) => ({
+    text: titleOf(`${folder}/${name}.md`),
+    link: `/${folder}/${name}`,
+  }));
+  return folder === "internals" ? [...items, { text: "Decisions", link: "/internals/decisions/" }] : items;
+}
+
+const sidebar = parts.map((part) => ({ text: part.title, items: pagesOf(part) }));
+
+/** Files of the repository that pages link to, by their path. */
+const linked = new Set<string>();
+
+// VitePress reads its configuration from a default export only.
+export default defineConfig({
+  title: "Holdfast",
+  description: "Durable tasks for MCP servers and clients: call now, fetch later, whatever dies in between.",
+  lang: "en",
+  cacheDir: "../node_modules/.cache/vitepress",
+  rewrites: { "internals/decisions/README.md": "internals/decisions/index.md" },
+  head: [["link", { rel: "icon", href: "data:," }]],
+  markdown: {
+    // Of those that come with it, the ones whose comments have enough contrast.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-default" },
+    anchor: { slugify: anchorOf },
+    config: (md) => {
+      md.core.ruler.push("files of the repository", ({ tokens, env }) => {
+        const { relativePath } = env as { relativePath: string };
+        for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+          const path =
+            token.type === "link_open" ? fileOutside(relativePath, token.attrGet("href") ?? "") : undefined;
+          if (path === undefined) continue;
+          linked.add(path);
+          token.attrSet("href", `/files/${path}.txt`);
+        }
+      });
+    },
+  },
+  buildEnd: ({ outDir }) => {
+    for (const path of linked) {
+      const to = join(outDir, "files", `${path}.txt`);
+      mkdirSync(dirname(to), { recursive: true });
+      copyFileSync(join(docs, "..", path), to);
+    }
+  },
+  // The index of the search is one file, which is loaded when it is first used.
+  vite: { build: { chunkSizeWarningLimit: 4_000 } },
+  themeConfig: {
+    nav: sidebar.map(({ text, items }) => ({ text, link: items[0]?.link ?? "/" })),
+    sidebar,
+    outline: [2, 3],
+    search: { provider: "local" },
+  },
+});

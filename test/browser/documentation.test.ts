@@ -1,0 +1,96 @@
+import { execFile } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { newFolder } from "../docs/example-process.ts";
+import { chromiumOfFile } from "./chromium-of-file.ts";
+import { problemsOf } from "./chromium.ts";
+
+const chromium = chromiumOfFile();
+const origin = "http://docs.test";
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+};
+let folder: string;
+
+beforeAll(async () => {
+  folder = await newFolder(afterAll);
+  const root = fileURLToPath(new URL("../../", import.meta.url));
+  const program = join(root, "node_modules/vitepress/bin/vitepress.js");
+  // The build fails for a link to a page that is not there.
+  await promisify(execFile)(process.execPath, [program, "build", "docs", "--outDir", folder], { cwd: root });
+});
+
+interface Reader {
+  readonly page: Page;
+  /** What was asked of anyone else, or is not there. */
+  readonly missed: readonly string[];
+}
+
+async function openSite(
+  path: string,
+  options: { width?: number; colorScheme?: "dark" | "light" } = {},
+): Promise<Reader> {
+  const { width = 1280, colorScheme = "light" } = options;
+  const context = await chromium().newContext({ viewport: { width, height: 800 }, colorScheme });
+  onTestFinished(() => context.close());
+  const missed: string[] = [];
+  await context.route("**", async (route) => {
+    const url = new URL(route.request().url());
+    const file = join(
+      folder,
+      decodeURIComponent(url.pathname),
+      url.pathname.endsWith("/") ? "index.html" : "",
+    );
+    const body = url.origin === origin ? await readFile(file).catch(() => undefined) : undefined;
+    if (body !== undefined)
+      return route.fulfill({ body, contentType: types[extname(file)] ?? "application/octet-stream" });
+    missed.push(url.href);
+    return route.abort();
+  });
+  const page = await context.newPage();
+  await page.goto(origin + path, { waitUntil: "networkidle" });
+  return { page, missed };
+}
+
+it("has every page, and loads nothing from elsewhere", async () => {
+  const names = await readdir(folder, { recursive: true });
+  const pages = names.filter((name) => /^\w+\/[\w-]+\.html$/.test(name));
+  expect(pages.length).toBeGreaterThan(20);
+  const loaded: string[] = [];
+  for (const name of names.filter((each) => /\.(html|css)$/.test(each))) {
+    const text = await readFile(join(folder, name), "utf8");
+    const urls = text.matchAll(
+      /<(?:script|img|source|iframe|link)\b[^>]*?\b(?:src|srcset|href)="([^"]+)"|url\(["']?([^"')]+)/g,
+    );
+    loaded.push(...[...urls].map(([, inTag, inStyle]) => inTag ?? inStyle ?? ""));
+  }
+  expect(loaded.length).toBeGreaterThan(pages.length);
+  expect(loaded.filter((url) => /^(\w+:)?\/\//.test(url))).toEqual([]);
+});
+
+it("finds a page by words in it, and goes there", async () => {
+  const { page, missed } = await openSite("/");
+  await page.keyboard.press("ControlOrMeta+k");
+  await page.locator("#localsearch-input").fill("unregisteredGraceMs");
+  await page.locator("#localsearch-list a").first().click();
+  await page.locator("main", { hasText: "unregisteredGraceMs" }).waitFor();
+  expect(missed).toEqual([]);
+});
+
+it.each([
+  { width: 1280, colorScheme: "light" as const },
+  { width: 360, colorScheme: "dark" as const },
+])("is readable by everyone at $width px, $colorScheme", async (options) => {
+  for (const path of ["/", "/learn/server.html", "/operate/dashboard.html"]) {
+    const { page, missed } = await openSite(path, options);
+    expect(await problemsOf(page)).toEqual([]);
+    expect(missed).toEqual([]);
+  }
+});
