@@ -15,6 +15,7 @@ it("names every folder of examples/", async () => {
 it("names every program at the top of a folder", async () => {
   const folders = [
     "readme",
+    "recipes",
     "guides",
     "authentication",
     "hosting",
