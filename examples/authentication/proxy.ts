@@ -12,7 +12,9 @@ import { introspectionVerifier } from "holdfast/auth";
 import { createNodeHandler } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 
-const { ISSUER = "https://login.example.com", INTROSPECTION_SECRET = "secret", PORT = "3000" } = process.env;
+const { ISSUER = "https://login.example.com", INTROSPECTION_SECRET, PORT = "3000" } = process.env;
+if (INTROSPECTION_SECRET === undefined)
+  throw new Error("Set INTROSPECTION_SECRET to the secret of this server.");
 const resource = new URL(process.env["PUBLIC_URL"] ?? "https://reports.example.com/mcp");
 const upstream = (path: string): string => new URL(path, ISSUER).href;
 

@@ -11,6 +11,9 @@ addChecks(tasks, process.cwd(), {
   tests: ["npm", "test"],
 });
 
-const http = await serveHttp(tasks.server(() => new McpServer({ name: "ci-runner", version: "1.0.0" })));
+const http = await serveHttp(
+  tasks.server(() => new McpServer({ name: "ci-runner", version: "1.0.0" })),
+  { port: Number(process.env["PORT"] ?? 3000) },
+);
 process.on("SIGTERM", () => void http.close());
 console.log(`Runs the checks of ${process.cwd()} at ${http.url}`);

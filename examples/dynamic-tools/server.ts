@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks, type DurableTool } from "holdfast";
@@ -34,6 +34,7 @@ async function runQuery(file: string): Promise<string> {
   return `the rows of ${file}`;
 }
 
+await mkdir(folder, { recursive: true });
 await lookAtFolder();
 const http = await serveHttp(
   tasks.server(() => new McpServer({ name: "queries", version: "1.0.0" })),

@@ -7,10 +7,14 @@ import { sqliteStore } from "holdfast/sqlite";
 const tasks = createTasks({ store: sqliteStore("tasks.db") });
 tasks.tool("greet", {}, () => ({ content: [{ type: "text", text: "Hello" }] }));
 
-/** Put your own users here: this example has two tokens. */
+const { ADA_TOKEN, BOB_TOKEN } = process.env;
+if (ADA_TOKEN === undefined || BOB_TOKEN === undefined)
+  throw new Error("Set ADA_TOKEN and BOB_TOKEN to two tokens: openssl rand -hex 32");
+
+/** Put your own users here. */
 const users = new Map([
-  [process.env["ADA_TOKEN"], { name: "ada", isOperator: true }],
-  [process.env["BOB_TOKEN"], { name: "bob", isOperator: false }],
+  [ADA_TOKEN, { name: "ada", isOperator: true }],
+  [BOB_TOKEN, { name: "bob", isOperator: false }],
 ]);
 
 function userOf({ headers }: Request): { name: string; isOperator: boolean } | undefined {

@@ -11,9 +11,12 @@ tasks.tool("render", { inputSchema: z.object({ month: z.string() }) }, async ({ 
   return { content: [{ type: "text", text: `${rows.length} rows` }] };
 });
 
-// Random tokens, such as from openssl rand -hex 32: one for acting, and one for reading.
-const onCall = adminToken(process.env["ADMIN_TOKEN"], "on-call");
-const visitor = adminToken(process.env["VISITOR_TOKEN"], { actor: "visitor", role: "read" });
+// One for acting, and one for reading.
+const { ADMIN_TOKEN, VISITOR_TOKEN } = process.env;
+if (ADMIN_TOKEN === undefined || VISITOR_TOKEN === undefined)
+  throw new Error("Set ADMIN_TOKEN and VISITOR_TOKEN to two tokens: openssl rand -hex 32");
+const onCall = adminToken(ADMIN_TOKEN, "on-call");
+const visitor = adminToken(VISITOR_TOKEN, { actor: "visitor", role: "read" });
 
 const http = await serveHttp(
   tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" })),

@@ -6,7 +6,9 @@ import { encryptedStore } from "holdfast/store";
 import * as z from "zod";
 
 // `openssl rand -base64 32` makes a key, here as "2026-11:BASE64". Keep a copy apart from the database.
-const keys = process.env["HOLDFAST_ENCRYPTION_KEYS"] ?? "";
+const keys = process.env["HOLDFAST_ENCRYPTION_KEYS"];
+if (keys === undefined)
+  throw new Error("Set HOLDFAST_ENCRYPTION_KEYS to a key: 2026-11:$(openssl rand -base64 32)");
 const tasks = createTasks({ store: encryptedStore(sqliteStore("tasks.db"), { keys }) });
 
 tasks.tool("greet", { inputSchema: z.object({ name: z.string() }) }, async ({ name }, task) => {

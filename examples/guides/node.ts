@@ -4,10 +4,11 @@ import { serveHttp } from "holdfast/http";
 import { postgresStore } from "holdfast/postgres";
 import * as z from "zod";
 
-const { DATABASE_URL = "", DIRECT_URL = DATABASE_URL, ROLE, PORT } = process.env;
+const { DATABASE_URL, DIRECT_URL, ROLE, PORT } = process.env;
+if (DATABASE_URL === undefined) throw new Error("Set DATABASE_URL to postgres://HOST/DATABASE.");
 
 const tasks = createTasks({
-  store: postgresStore(DATABASE_URL, { directUrl: DIRECT_URL, maxConnections: 10 }),
+  store: postgresStore(DATABASE_URL, { directUrl: DIRECT_URL ?? DATABASE_URL, maxConnections: 10 }),
   roles: ROLE === "serve" ? ["serve"] : ROLE === "work" ? ["work"] : ["serve", "work"],
   concurrency: 64,
 });

@@ -4,6 +4,11 @@ import { adminToken, serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import * as z from "zod";
 
+// Operators have their own token, which cannot call tools.
+const { ADMIN_TOKEN } = process.env;
+if (ADMIN_TOKEN === undefined)
+  throw new Error("Set ADMIN_TOKEN to a token for operators: openssl rand -hex 32");
+
 const tasks = createTasks({ store: sqliteStore("tasks.db") });
 
 tasks.tool(
@@ -24,8 +29,7 @@ const http = await serveHttp(
   {
     port: Number(process.env["PORT"] ?? 3000),
     anonymous: "shared",
-    // Operators have their own token, which cannot call tools: openssl rand -hex 32
-    admin: { path: "/admin", authenticate: adminToken(process.env["ADMIN_TOKEN"], "on-call") },
+    admin: { path: "/admin", authenticate: adminToken(ADMIN_TOKEN, "on-call") },
   },
 );
 console.log(http.url);

@@ -1,10 +1,14 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
-import { text } from "node:stream/consumers";
 import * as z from "zod";
 
-const key = Buffer.from((process.env["ARCHIVE_SECRET"] ?? "").replace("whsec_", ""), "base64");
+const { ARCHIVE_SECRET } = process.env;
+if (ARCHIVE_SECRET === undefined)
+  throw new Error("Set ARCHIVE_SECRET, as for the sender: whsec_$(openssl rand -base64 32)");
+const key = Buffer.from(ARCHIVE_SECRET.replace("whsec_", ""), "base64");
+/** Messages are small. */
+const maxBytes = 64 * 1024;
 /** Older messages are refused, so that a recorded message cannot be sent again. */
 const toleranceSeconds = 300;
 
@@ -19,7 +23,13 @@ const seen = new Set<string>();
 
 /** The HTTP status for a message. */
 async function receive(request: IncomingMessage): Promise<number> {
-  const body = await text(request);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    if ((bytes += chunk.length) > maxBytes) return 413;
+    chunks.push(chunk);
+  }
+  const body = Buffer.concat(chunks).toString();
   const id = String(request.headers["webhook-id"]);
   const timestamp = String(request.headers["webhook-timestamp"]);
   if (!isSigned(`${id}.${timestamp}.${body}`, String(request.headers["webhook-signature"]))) return 401;

@@ -4,14 +4,17 @@ import { serveHttp } from "holdfast/http";
 import { sqliteStore } from "holdfast/sqlite";
 import * as z from "zod";
 
+const { ARCHIVE_SECRET } = process.env;
+if (ARCHIVE_SECRET === undefined)
+  throw new Error("Set ARCHIVE_SECRET, as for the receiver: whsec_$(openssl rand -base64 32)");
+
 const tasks = createTasks({
   store: sqliteStore("tasks.db"),
   webhooks: [
     {
       name: "archive",
       url: process.env["ARCHIVE_URL"] ?? "http://127.0.0.1:4000/tasks",
-      // echo "whsec_$(openssl rand -base64 32)"
-      secret: process.env["ARCHIVE_SECRET"] ?? "",
+      secret: ARCHIVE_SECRET,
       events: ["task.completed", "task.failed", "task.cancelled"],
       // The archive is on this machine. A webhook on the internet needs neither of these.
       allowHttp: true,

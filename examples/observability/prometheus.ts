@@ -6,6 +6,10 @@ import { prometheusMetrics } from "holdfast/prometheus";
 import { sqliteStore } from "holdfast/sqlite";
 import * as z from "zod";
 
+const { METRICS_TOKEN } = process.env;
+if (METRICS_TOKEN === undefined)
+  throw new Error("Set METRICS_TOKEN to a token for Prometheus: openssl rand -hex 32");
+
 const metrics = prometheusMetrics();
 const { meterProvider } = metrics;
 const tasks = createTasks({ store: sqliteStore("tasks.db"), telemetry: openTelemetry({ meterProvider }) });
@@ -19,8 +23,8 @@ const http = await serveHttp(
   tasks.server(() => new McpServer({ name: "images", version: "1.0.0" })),
   {
     port: Number(process.env["PORT"] ?? 3000),
-    // At /metrics, with its own token: openssl rand -hex 32
-    metrics: { source: metrics, authenticate: adminToken(process.env["METRICS_TOKEN"], "prometheus") },
+    // At /metrics, with its own token
+    metrics: { source: metrics, authenticate: adminToken(METRICS_TOKEN, "prometheus") },
   },
 );
 console.log(http.url);

@@ -85,7 +85,7 @@ it("shows a tool that a signed webhook lets go on, over a restart", async () => 
 });
 
 it("shows many items, none of which is done again after a crash", async () => {
-  const count = fullForm ? 1_000 : 200;
+  const count = fullForm ? 1_000 : 60;
   const gets = new Map<string, number>();
   const half = Promise.withResolvers<void>();
   await using t = await testTasks((tasks) =>
