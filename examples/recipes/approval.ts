@@ -14,7 +14,7 @@ const Decision = z.object({ id: z.string(), reference: z.string(), approved: z.b
 /** A tool that waits for a decision; returns what answers the webhook that brings it, with an HTTP status. */
 export function addRelease(
   tasks: Tasks,
-  { ask, publish }: Release,
+  system: Release,
   secret: string,
 ): (request: IncomingMessage) => Promise<number> {
   const release = tasks.tool(
@@ -25,12 +25,14 @@ export function addRelease(
       events: { decided: Decision },
     },
     async ({ version }, task) => {
-      await task.step("ask", ({ idempotencyKey }) => ask(`Publish ${version}?`, task.id, idempotencyKey));
+      await task.step("ask", ({ idempotencyKey }) =>
+        system.ask(`Publish ${version}?`, task.id, idempotencyKey),
+      );
       await task.status("Waiting for an approval");
       // It may come days and restarts later, or before the handler gets here.
       const { approved, by } = await task.waitForEvent("decision", "decided", { timeoutMs: "7d" });
       if (!approved) return `${by} has refused ${version}.`;
-      await task.step("publish", ({ idempotencyKey }) => publish(version, idempotencyKey));
+      await task.step("publish", ({ idempotencyKey }) => system.publish(version, idempotencyKey));
       return `${version} is published. ${by} has approved it.`;
     },
   );

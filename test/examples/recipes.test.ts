@@ -106,7 +106,7 @@ it("shows many items, none of which is done again after a crash", async () => {
   );
   expect(gets.size).toBe(count);
   // Only what was under way at the crash ran twice.
-  expect([...gets.values()].filter((count) => count > 1).length).toBeLessThanOrEqual(50);
+  expect([...gets.values()].filter((times) => times > 1).length).toBeLessThanOrEqual(50);
 });
 
 it("shows tenants of which none waits for another", async () => {
