@@ -134,6 +134,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   docs: [
     { line: "holdfast docs operations", does: "prints a page" },
     { line: "holdfast docs store_locked", does: "says what an error code means, and what to do" },
+    {
+      line: "holdfast docs AGENTS.md > AGENTS.md",
+      does: "writes rules for agents that work on your tools",
+    },
     { line: "holdfast docs rolling deploys", does: "finds headings with these words" },
   ],
   replay: [

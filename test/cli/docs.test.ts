@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { llmsTexts } from "../../scripts/build/pages.ts";
 import { markdownText, sectionsOf } from "../../src/cli/output/markdown-text.ts";
@@ -30,6 +31,18 @@ it("gives models a list of the pages with what each is about, and all of those f
     expect(line).toMatch(/^- \[.+\]\(https:.+\.md\): .*\w.*[.]$/);
   expect(full).toContain("\n### store_locked\n");
   expect(full).not.toContain("stateDiagram");
+});
+
+it("prints rules for coding agents, with code that is compiled and run", async () => {
+  const { stdout } = await runMain(["docs", "AGENTS.md"]);
+  const blocks = [...stdout.matchAll(/^```ts\n([^]*?)^```$/gm)].map(([, code]) => code);
+  const files = ["publish.ts", "publish.test.ts"].map(async (name) =>
+    readFile(new URL(`../../examples/testing/${name}`, import.meta.url), "utf8"),
+  );
+  expect(blocks).toEqual(await Promise.all(files));
+  const help = (await runMain(["help"])).stdout;
+  for (const [, word = ""] of stdout.matchAll(/`holdfast (\w+)/g))
+    expect(help).toMatch(new RegExp(`^  ${word} `, "m"));
 });
 
 it("suggests what a mistyped word means", async () => {

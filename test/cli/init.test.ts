@@ -11,6 +11,7 @@ import { runMain } from "./run-main.ts";
 const names = [
   ".dockerignore",
   ".gitignore",
+  "AGENTS.md",
   "Dockerfile",
   "README.md",
   "package.json",

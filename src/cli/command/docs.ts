@@ -37,6 +37,8 @@ export async function docs(
   const pages = await readPages();
   const wanted = words.join(" ").trim();
   if (wanted === "") return listTopics(context, pages);
+  if (wanted.toLowerCase() === "agents.md")
+    return show(context, wanted, await readFile(new URL("templates/project/AGENTS.md", own), "utf8"));
   const page = pages.find(({ topic }) => topic === sluggish(wanted));
   if (page !== undefined) return show(context, page.topic, page.text);
   const found = search(pages, wanted);
@@ -68,7 +70,7 @@ async function listTopics({ output }: Context, pages: readonly Page[]): Promise<
     return [`${titleOf(part)}:`, ...of.map(({ topic, title }) => `  ${topic.padEnd(width)}  ${title}`), ""];
   });
   await output.print(
-    `${listed.join("\n")}\nholdfast docs TOPIC prints a page, holdfast docs CODE what an error code means, and\nholdfast docs WORDS finds headings.\n`,
+    `${listed.join("\n")}\nholdfast docs TOPIC prints a page, holdfast docs CODE what an error code means, and\nholdfast docs WORDS finds headings. holdfast docs AGENTS.md prints rules for coding\nagents, to keep in your project.\n`,
   );
   return exitCodes.done;
 }

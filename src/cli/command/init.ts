@@ -26,6 +26,7 @@ const templates: ReadonlyMap<string, string> = new Map([
   [".dockerignore", "dockerignore"],
   [".gitignore", "gitignore"],
   ["README.md", "README.md"],
+  ["AGENTS.md", "AGENTS.md"],
 ]);
 
 /** `holdfast init [DIR]`: writes a project with a server, a client and a test. */
