@@ -12,7 +12,7 @@ import {
   dashboardEndpointOptions,
   metricsEndpointOptions,
 } from "../src/server/http/operator-options.ts";
-import { rateOptions } from "../src/server/rates/rate-options.ts";
+import { rateOptions } from "../src/server/limits.ts";
 import { stdioOptions } from "../src/server/stdio/serve-stdio.ts";
 import { pollingToolOptions, tasksOptions } from "../src/server/tasks-options.ts";
 import { postgresStoreOptions } from "../src/store/postgres/options.ts";

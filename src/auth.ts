@@ -1,10 +1,8 @@
-export { oauthResource } from "./server/auth/oauth-resource.ts";
-export type { OAuthResourceOptions } from "./server/auth/oauth-resource.ts";
-export { jwtVerifier } from "./server/auth/jwt-verifier.ts";
-export type { JwtVerifierOptions } from "./server/auth/jwt-verifier.ts";
-export { introspectionVerifier } from "./server/auth/introspection-verifier.ts";
-export type { IntrospectionVerifierOptions } from "./server/auth/introspection-verifier.ts";
-export type { IntrospectionCredentials } from "./server/auth/introspection-credentials.ts";
+export { oauthResource, type OAuthResourceOptions, type ScopeRules } from "./server/auth/oauth-resource.ts";
+export { jwtVerifier, type JwtVerifierOptions, type Algorithm } from "./server/auth/jwt-verifier.ts";
+export {
+  introspectionVerifier,
+  type IntrospectionVerifierOptions,
+  type IntrospectionCredentials,
+} from "./server/auth/introspection-verifier.ts";
 export type { AccessToken, TokenVerifier } from "./server/auth/access-token.ts";
-export type { Algorithm } from "./server/auth/algorithms.ts";
-export type { ScopeRules } from "./server/auth/scopes.ts";

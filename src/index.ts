@@ -1,6 +1,5 @@
 import "./runtime/require-node.ts";
-export { createTasks } from "./server/tasks.ts";
-export type { Tasks } from "./server/tasks.ts";
+export { createTasks, type Tasks } from "./server/tasks.ts";
 export type { Admin, AdminActs, AdminReads } from "./admin/operations.ts";
 export type {
   AdminAction,
@@ -33,11 +32,9 @@ export type {
   EventWait,
   SendOptions,
 } from "./runtime/tool/declared-events.ts";
-export { serveTransport } from "./server/transport/serve-transport.ts";
-export type { TransportConnection, TransportOptions } from "./server/transport/serve-transport.ts";
-export { durable } from "./server/durable/durable.ts";
-export type { DurableServer } from "./server/durable/durable.ts";
-export type { DurableContext, TaskSettings } from "./server/durable/register-tool.ts";
+export { serveTransport, type TransportConnection, type TransportOptions } from "./server/serve-transport.ts";
+export { durable, type DurableServer } from "./server/durable/durable.ts";
+export type { DurableContext, TaskSettings } from "./server/durable/registrations.ts";
 export type { ServerFactory } from "./server/author-server.ts";
 export type { TaskServer } from "./server/task-server.ts";
 export type { TaskCaller } from "./runtime/tool/task-caller.ts";
@@ -46,16 +43,32 @@ export type { WebhookEvent, WebhookOptions } from "./runtime/webhooks/webhook-op
 export type { EventError, ServerEvent } from "./runtime/events/server-event.ts";
 export type { PrepareContext } from "./runtime/tool/prepare-context.ts";
 export type { Backoff } from "./runtime/backoff.ts";
-export type { DurableTool, ToolChanges } from "./runtime/tool/tool.ts";
-export type { RetryPolicy } from "./runtime/tool/tool-options.ts";
-export { NonRetryableError } from "./runtime/tool/tool-errors.ts";
-export { retryLater } from "./runtime/tool/retry-later.ts";
-export type { RetryLater } from "./runtime/tool/retry-later.ts";
+export type {
+  DurableTool,
+  ToolChanges,
+  CheckedHandler,
+  OlderVersion,
+  Prepare,
+  ToolConfig,
+  ToolHandler,
+} from "./runtime/tool/tool.ts";
+export type {
+  RetryPolicy,
+  InputCapability,
+  OnCrash,
+  PlainPolicy,
+  TaskMode,
+} from "./runtime/tool/tool-options.ts";
+export { NonRetryableError, TaskCallError } from "./runtime/tool/tool-errors.ts";
+export { retryLater, type RetryLater } from "./runtime/tool/retry-later.ts";
 export type * from "./runtime/limits/limit-name.ts"; // whole, so that programs can add to it
 export type { LimitOptions } from "./runtime/limits/limit-options.ts";
-export { ExecError } from "./runtime/exec/exec-options.ts";
-export type { ExecArtifacts, ExecOptions, ExecResult } from "./runtime/exec/exec-options.ts";
-export { TaskCallError } from "./runtime/tool/tool-errors.ts";
+export {
+  ExecError,
+  type ExecArtifacts,
+  type ExecOptions,
+  type ExecResult,
+} from "./runtime/exec/exec-options.ts";
 export type {
   EventOptions,
   NextRound,
@@ -68,29 +81,27 @@ export type {
 export type { PollOptions } from "./runtime/tool/poll-options.ts";
 export type { ElicitAnswer, ElicitParams, Form } from "./runtime/questions/form.ts";
 export type { HandlerReturn, PlainData, Returnable, ReturnCheck } from "./runtime/tool/handler-return.ts";
-export type { CheckedHandler, OlderVersion, Prepare, ToolConfig, ToolHandler } from "./runtime/tool/tool.ts";
 export type { StructuredContent, ToolArguments, ToolInput } from "./runtime/tool/schema.ts";
-export type { InputCapability, OnCrash, PlainPolicy, TaskMode } from "./runtime/tool/tool-options.ts";
-export type { ToolReference, ToolResult } from "./runtime/tool/called-tool.ts";
 export type {
+  ToolReference,
+  ToolResult,
   AllOptions,
   CallArguments,
   CalledTool,
   CallResult,
   ToolCall,
 } from "./runtime/tool/called-tool.ts";
-export { worker } from "./runtime/threads/worker-options.ts";
-export type {
-  WorkerExport,
-  WorkerInput,
-  WorkerModule,
-  WorkerOptions,
-  WorkerOutput,
+export {
+  worker,
+  type WorkerExport,
+  type WorkerInput,
+  type WorkerModule,
+  type WorkerOptions,
+  type WorkerOutput,
 } from "./runtime/threads/worker-options.ts";
 export type { WorkerStepContext } from "./runtime/threads/worker-context.ts";
 export type { ArtifactData, ArtifactOptions, ArtifactSource } from "./runtime/tool/artifact-source.ts";
 export type { TimeSpan } from "./task/time.ts";
 export type { JournalKey } from "./task/journal.ts";
 export type { LogLevel } from "./task/task-line.ts";
-export { HoldfastError } from "./task/fault.ts";
-export type { FaultCode } from "./task/fault.ts";
+export { HoldfastError, type FaultCode } from "./task/fault.ts";

@@ -2,16 +2,16 @@ import { joined, settingsOf, type Settings } from "../options/options.ts";
 import { folderBlobs } from "../runtime/blobs/folder-blobs.ts";
 import { runtimeSettings } from "../runtime/options.ts";
 import { resolveWebhooks, webhookOptions, type WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
-import { adminToken } from "../server/http/admin/admin-token.ts";
+import { adminToken } from "../server/http/operator-endpoint.ts";
 import { corsOptions, httpOptions, type HttpOptions } from "../server/http/http-options.ts";
-import { bodyReadLimits } from "../server/http/limits.ts";
+import { bodyReadLimits } from "../server/http/body-reads.ts";
 import {
   adminEndpointOptions,
   dashboardEndpointOptions,
   metricsEndpointOptions,
   type MetricsEndpointOptions,
 } from "../server/http/operator-options.ts";
-import { rateOptions } from "../server/rates/rate-options.ts";
+import { rateOptions } from "../server/limits.ts";
 import { tasksOptions, type TasksOptions } from "../server/tasks-options.ts";
 import { encryptedStore } from "../store/encrypted-store.ts";
 import { storeFromUrl } from "../store/from-url.ts";

@@ -10,7 +10,7 @@ import {
   metricsEndpointOptions,
   operatorPath,
 } from "../server/http/operator-options.ts";
-import { rateOptions } from "../server/rates/rate-options.ts";
+import { rateOptions } from "../server/limits.ts";
 import { tasksOptions } from "../server/tasks-options.ts";
 import { postgresStoreOptions } from "../store/postgres/options.ts";
 import { sqliteStoreOptions } from "../store/sqlite/options.ts";

@@ -4,7 +4,7 @@ import { mcpUpstream } from "../serve/mcp/mcp-upstream.ts";
 import { assertOptions, settingsOf } from "../options/options.ts";
 import { serveTools, type ServedTools } from "../serve/serve-tools.ts";
 import type { Finding, SourceTool, ToolSource } from "../serve/source.ts";
-import { insideOf } from "../server/inside-tasks.ts";
+import { insideOf } from "../server/request.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { Conversation, type RegisteredTool } from "./conversation.ts";
 import { FollowedCalls } from "./followed-calls.ts";

@@ -1,16 +1,196 @@
-import type { McpServer, McpRequestContext, Server, ServerCapabilities } from "@modelcontextprotocol/server";
+import {
+  InMemoryTransport,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type McpRequestContext,
+  McpServer,
+  type MessageExtraInfo,
+  ProtocolError,
+  ProtocolErrorCode,
+  type RequestId,
+  Server,
+  type ServerCapabilities,
+  type Transport,
+  type TransportSendOptions,
+} from "@modelcontextprotocol/server";
+import { HoldfastError } from "../task/fault.ts";
+import { isJsonObject, type JsonObject } from "../generation/message.ts";
 import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
-import { HoldfastError } from "../task/fault.ts";
 import type { OnError } from "./faults.ts";
-import { assertMade, assertMakesServers } from "./made-server.ts";
-import { LowLevelServer } from "./low-level-server.ts";
-import type { PlainOwner } from "./plain/plain-call.ts";
-import type { PlainPolicies } from "./plain/plain-policies.ts";
-import type { ListChanges } from "./tool-list/list-changes.ts";
+import type { PlainOwner, PlainPolicies } from "./plain/plain-policies.ts";
+import { type ListChanges, neverReached, ServedTools, ToolForms, unchecked } from "./tool-list.ts";
 import type { Streams } from "./streams.ts";
-import { ServedTools } from "./tool-list/served-tools.ts";
-import { neverReached, ToolForms, unchecked } from "./tool-list/tool-forms.ts";
+
+/** The functions of ours that are given a factory, with the form in which to call each. */
+const forms = {
+  "tasks.server()": "tasks.server(() => new McpServer({ … }))",
+  "durable()": "durable(() => new McpServer({ … }), { store })",
+} as const;
+
+export type GivenTo = keyof typeof forms;
+
+/**
+ * Throws `configuration` for what an author's factory must not return: no server, one of SDK v1, or one of another copy of the SDK, whose
+ * classes are not those that Holdfast knows. Servers of both kinds start, and their calls fail or hang.
+ */
+export function assertMade(made: unknown, givenTo: GivenTo): asserts made is McpServer | Server {
+  if (made instanceof McpServer || made instanceof Server) return;
+  const factory = `The function given to ${givenTo}`;
+  const low = isObject(made) && "server" in made ? made.server : made;
+  if (!isObject(low) || !("setRequestHandler" in low)) {
+    throw wrong(`${factory} returned no McpServer. Return a new one on each call: ${forms[givenTo]}.`);
+  }
+  if (!("getNegotiatedProtocolVersion" in low)) {
+    throw wrong(
+      `${factory} returned a server of SDK v1 (@modelcontextprotocol/sdk). Import McpServer from @modelcontextprotocol/server instead, or keep SDK v1 and use holdfast/sdk-v1.`,
+    );
+  }
+  throw wrong(
+    `${factory} returned a server from a different copy of @modelcontextprotocol/server than the one that Holdfast uses. Install only one copy (npm ls @modelcontextprotocol/server lists them), and load it with import, not with require: its CommonJS build is another copy.`,
+  );
+}
+
+/**
+ * Throws `configuration` if the factory is not one: it is called for each client, and a server serves one. A factory that fails when it is
+ * first called, perhaps for want of a client, is not judged.
+ */
+async function assertMakesServers(make: () => unknown): Promise<void> {
+  let first: unknown;
+  try {
+    first = await make();
+  } catch {
+    return;
+  }
+  assertMade(first, "tasks.server()");
+  let second: unknown;
+  try {
+    second = await make();
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw wrong(
+      `The function that makes your server failed when it was called again: ${reason}. ${anew}`,
+      cause,
+    );
+  }
+  if (second === first)
+    throw wrong(`The function that makes your server returned the same server twice. ${anew}`);
+}
+
+const anew =
+  "It is called for each client, and a server serves only one, so create a new McpServer on each call, inside the function.";
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function wrong(message: string, cause?: unknown): HoldfastError {
+  return new HoldfastError("configuration", message, cause === undefined ? {} : { cause });
+}
+
+const listMethod = "tools/list";
+
+/**
+ * An author's low-level server in the form of an `McpServer`. It answers lists of tools itself, so ours are registered on a second server,
+ * and added to its last page. `onTaken` is called with names of our tools that it also lists.
+ */
+class LowLevelServer extends McpServer {
+  override readonly server: Server;
+  /** Never connected to a client. */
+  readonly ours = new McpServer({ name: "holdfast", version: "0" });
+  readonly #onTaken: (name: string) => void;
+  /** The latest list request: the second server answers one at a time. */
+  #listed: Promise<unknown> = Promise.resolve();
+
+  constructor(server: Server, onTaken: (name: string) => void) {
+    super({ name: "", version: "" });
+    this.server = server;
+    this.#onTaken = onTaken;
+    // Ours come and go.
+    server.registerCapabilities({ tools: { listChanged: true } });
+    declareSdkTools(server);
+  }
+
+  override async connect(wire: Transport): Promise<void> {
+    const lists = new Set<RequestId>();
+    const send = wire.send.bind(wire);
+    wire.send = async (message: JSONRPCMessage, options?: TransportSendOptions) => {
+      if ("method" in message || message.id === undefined || !lists.delete(message.id))
+        return send(message, options);
+      if (!isJSONRPCResultResponse(message)) return send(message, options);
+      return send({ ...message, result: await this.#withOurs(message.result) }, options);
+    };
+    await super.connect(wire);
+    const { onmessage } = wire;
+    wire.onmessage = (message: JSONRPCMessage, extra?: MessageExtraInfo) => {
+      if (isJSONRPCRequest(message) && message.method === listMethod) lists.add(message.id);
+      if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
+        const id = message.params?.["requestId"];
+        if (typeof id === "string" || typeof id === "number") lists.delete(id);
+      }
+      onmessage?.(message, extra);
+    };
+  }
+
+  async #withOurs(page: JsonObject): Promise<JsonObject> {
+    const { tools, nextCursor } = page;
+    const ours = await this.#ours();
+    const names = new Set(ours.map(({ name }) => name));
+    const listed: unknown[] = Array.isArray(tools) ? tools : [];
+    const theirs = listed.filter((tool) => !this.#isTaken(tool, names));
+    return { ...page, tools: nextCursor === undefined ? [...theirs, ...ours] : theirs };
+  }
+
+  /** Calls with the name come to us. */
+  #isTaken(tool: unknown, names: ReadonlySet<unknown>): boolean {
+    if (!isJsonObject(tool) || !names.has(tool["name"])) return false;
+    this.#onTaken(String(tool["name"]));
+    return true;
+  }
+
+  async #ours(): Promise<readonly JsonObject[]> {
+    const listed = this.#listed.then(() => askServer(this.ours, listMethod));
+    this.#listed = listed.catch(() => undefined);
+    const result = await listed;
+    const tools = isJsonObject(result) ? result["tools"] : undefined;
+    return Array.isArray(tools) ? tools.filter((tool: unknown) => isJsonObject(tool)) : [];
+  }
+}
+
+/** A server without tools of its own has ours. */
+function declareSdkTools(server: Server): void {
+  const isFree = (method: string): boolean => {
+    try {
+      server.assertCanSetRequestHandler(method);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  if (isFree(listMethod)) server.setRequestHandler(listMethod, () => ({ tools: [] }));
+  if (!isFree("tools/call")) return;
+  server.setRequestHandler("tools/call", ({ params }) => {
+    // As the SDK's McpServer says it.
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${params.name} not found`);
+  });
+}
+
+/** The result of one request to a server that is not connected, which it is not afterwards either; undefined for an error. */
+export async function askServer(mcp: McpServer, method: string, params: object = {}): Promise<unknown> {
+  const [client, server] = InMemoryTransport.createLinkedPair();
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  client.onmessage = resolve;
+  try {
+    await mcp.connect(server);
+    await client.send({ jsonrpc: "2.0", id: 1, method, params: { ...params } });
+    const answer = await promise;
+    return isJsonObject(answer) ? answer["result"] : undefined;
+  } finally {
+    await mcp.close();
+  }
+}
 
 /**
  * Creates your own server: for each session, for each connection on stdio, and for each request of 2026-07-28 over HTTP that is not about

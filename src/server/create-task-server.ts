@@ -8,36 +8,30 @@ import type { ServerEvents } from "../runtime/events/server-events.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { AuthorServers, serves as isServedBy, type ServerFactory } from "./author-server.ts";
 import { findsAll, scopesOfTasks } from "./named-tasks.ts";
-import { errorsFor, type OnError } from "./faults.ts";
+import { errorsFor, type OnError, refusalOf } from "./faults.ts";
 import { DirectCalls } from "./sessions/direct-calls.ts";
-import { DispatchedServer } from "./dispatch/dispatched-server.ts";
-import { linesAnnouncement } from "./dispatch/lines-announcement.ts";
-import { extensions, toolsOfRequest } from "./dispatch/merge.ts";
+import { DispatchedServer } from "./dispatch/dispatch-transport.ts";
+import { extensions, linesAnnouncement, toolsOfRequest } from "./dispatch/merge.ts";
 import { SessionDispatcher } from "./sessions/session-dispatcher.ts";
-import { format as coreFormat } from "./2025-11-25/notification-format.ts";
-import { TaskSubscriptions } from "./subscriptions/task-subscriptions.ts";
+import { format as coreFormat } from "./2025-11-25/tasks.ts";
+import { TaskSubscriptions } from "./subscriptions/subscriptions.ts";
 import { Dispatcher } from "./2026-07-28/dispatcher.ts";
 import { PipeDispatcher } from "./2026-07-28/pipe-dispatcher.ts";
-import { refusalOf } from "./refusal-events.ts";
 import { readMethod } from "./task-resources.ts";
 import type { TaskServer } from "./task-server.ts";
 import { ServerIdentity } from "./server-identity.ts";
-import { loopDelay } from "./rates/loop-delay.ts";
-import type { RateSettings } from "./rates/rate-options.ts";
-import { Rates } from "./rates/rates.ts";
+import { measureLoopDelay, Rates } from "./rates.ts";
+import type { RateSettings } from "./limits.ts";
 import { PollingTools } from "./plain/polling-tools.ts";
 import { PlainCalls } from "./plain/plain-calls.ts";
 import type { PlainPolicies } from "./plain/plain-policies.ts";
 import type { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
-import { format as sepFormat } from "./sep-1686/notification-format.ts";
+import { format as sepFormat } from "./sep-1686/tasks.ts";
 import { calledTool } from "./request.ts";
 import { noSession, onePipe } from "./streams.ts";
-import { ConnectionTraces } from "./tracing/connection-traces.ts";
-import { RequestTracing } from "./tracing/request-tracing.ts";
-import { tracedServer } from "./tracing/traced-server.ts";
-import { ListChanges } from "./tool-list/list-changes.ts";
-import { ListenSlots } from "./listen/listen-slots.ts";
-import { openListening } from "./listen/open-listening.ts";
+import { ConnectionTraces, RequestTracing, tracedServer } from "./tracing.ts";
+import { ListChanges } from "./tool-list.ts";
+import { ListenSlots, openListening } from "./listen/listening.ts";
 
 export interface TaskServerSetup {
   readonly runtime: Runtime;
@@ -100,7 +94,7 @@ export function createTaskServer({
   const rates = new Rates({
     rates: rateOptions,
     pollIntervalMs: options.pollIntervalMs,
-    loopDelay: loopDelay(() => clock.elapsed()),
+    loopDelay: measureLoopDelay(() => clock.elapsed()),
     pollingTool: (name) => policies.pollingTool(name),
     finds: (message, principal) => findsAll(runtime, message, principal, isPollingTool),
   });

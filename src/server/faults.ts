@@ -1,16 +1,18 @@
 import { notRepeatableData } from "../generation/extensions.ts";
 import { waitFor } from "../runtime/wait-for.ts";
 import {
+  type FaultCode,
   HoldfastError,
   isStoreFault,
   isUnreadable,
   jsonRpcCodeOf,
   storeUnavailable,
   taskUnreadable,
-  type FaultCode,
 } from "../task/fault.ts";
 import type { JsonRpcError } from "../task/outcome.ts";
 import { cutOff } from "../task/unanswered.ts";
+import type { ServerEventData } from "../runtime/events/server-event.ts";
+import { cutText } from "../task/stored-text.ts";
 
 /** Called with faults whose details callers must not see. */
 export type OnError = (error: unknown) => void;
@@ -73,4 +75,26 @@ export function isStopping(error: unknown): boolean {
 export async function waitOutStop(error: unknown, signal: AbortSignal): Promise<never> {
   if (!isStopping(error)) throw error;
   return (await waitFor(() => () => undefined, signal)) as never;
+}
+
+type Refusal = Extract<ServerEventData, { readonly type: "request.refused" }>;
+
+/** The owner and target of a refused request, if known. */
+export interface RefusedRequest {
+  readonly principal: string | null;
+  readonly method?: string | undefined;
+}
+
+/** The event of a request that failed with `thrown`. It contains no more than the caller's answer. */
+export function refusalOf(thrown: unknown, request: RefusedRequest): Refusal {
+  const code = thrown instanceof HoldfastError ? thrown.code : "internal";
+  const isPublic = thrown instanceof HoldfastError && jsonRpcCodeOf(thrown.code) !== -32603;
+  return { ...refused(request), code, ...(isPublic && { message: cutText(thrown.message) }) };
+}
+
+/** What all refusals have. */
+export function refused({ principal, method }: RefusedRequest): Omit<Refusal, "code"> {
+  // A caller may write anything there.
+  const asked = method === undefined ? {} : { method: cutText(method) };
+  return { type: "request.refused", principal, ...asked };
 }

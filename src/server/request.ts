@@ -1,13 +1,149 @@
-import type { Capabilities } from "../generation/2026-07-28.ts";
+import {
+  type AuthInfo,
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  type JSONRPCRequest,
+  LOG_LEVEL_META_KEY,
+  type MessageExtraInfo,
+  PROTOCOL_VERSION_META_KEY,
+} from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject, metaOf } from "../generation/message.ts";
-import type { MessageExtraInfo } from "@modelcontextprotocol/server";
+import type { TaskTraces } from "../runtime/telemetry/task-traces.ts";
+import type { RequestSpan } from "../runtime/telemetry/tracing.ts";
+import {
+  type CallerDetails,
+  type Origin,
+  type ReceivedPart,
+  type TraceContext,
+  traceContextIn,
+} from "../task/record.ts";
+import { type Capabilities, completeResult, wireError } from "../generation/2026-07-28.ts";
+import type { JsonRpcError, Outcome } from "../task/outcome.ts";
+import type { JsonWithBytes } from "./json-with-bytes.ts";
+import type { ServerEvents } from "../runtime/events/server-events.ts";
+import type { Runtime } from "../runtime/runtime.ts";
+import type { OnError } from "./faults.ts";
 import type { Registry } from "../runtime/tool/registry.ts";
 import { taskCaller, type TaskCaller } from "../runtime/tool/task-caller.ts";
-import { receivedBy, unstoredParts, type TransportInfo } from "./received.ts";
 import { encodeJson } from "../task/stored-text.ts";
-import { type CallerDetails, type Origin, traceContextIn } from "../task/record.ts";
 import type { LogLevel } from "../task/task-line.ts";
-import type { RequestTrace } from "./tracing/request-trace.ts";
+import { isReader, type ReceivedRequest, storedMetaKeys } from "../runtime/tool/received-request.ts";
+import type { Tool } from "../runtime/tool/tool.ts";
+
+/** The parts of a request's answer that its trace records. */
+type TracedAnswer =
+  | { readonly result: object }
+  | { readonly error: { readonly code: number; readonly message: string } }
+  | TextAnswer;
+
+/** The tool of a call that is unknown until the author's server has answered. */
+interface UnknownTool {
+  readonly name: string;
+  readonly learned: () => boolean;
+}
+
+export interface RequestTraceSetup {
+  readonly span: RequestSpan;
+  readonly traces: TaskTraces;
+  readonly isCall: boolean;
+  readonly unknownTool: UnknownTool | undefined;
+}
+
+/** The span of one request, from its dispatch to its answer. None if nothing is traced. */
+export class RequestTrace {
+  readonly #setup: RequestTraceSetup;
+
+  constructor(setup: RequestTraceSetup) {
+    this.#setup = setup;
+  }
+
+  /** The trace context for everything that the request causes. */
+  get context(): TraceContext | undefined {
+    return this.#setup.span.context;
+  }
+
+  /** Calls `work`; its spans become children of the request's span. */
+  run<T>(work: () => T): T {
+    return this.#setup.span.run(work);
+  }
+
+  /** The request with the context of its span in its `_meta`, for all who handle it. */
+  traced<R extends Pick<JSONRPCRequest, "params">>(request: R): R {
+    return this.context === undefined ? request : { ...request, params: this.paramsOf(request.params) };
+  }
+
+  /** Its params with the same. */
+  paramsOf(params: unknown): JsonObject {
+    const given = isJsonObject(params) ? params : {};
+    if (this.context === undefined) return given;
+    const { traceparent: _, tracestate: __, ...others } = metaOf(given);
+    return { ...given, _meta: { ...others, ...this.context } };
+  }
+
+  /** The request was about this task, which its sender may see. */
+  about(task: string): void {
+    const { span, traces } = this.#setup;
+    span.about({ id: task, trace: traces.of(task) });
+  }
+
+  answered(answer: TracedAnswer): void {
+    const { span, isCall, unknownTool } = this.#setup;
+    if ("error" in answer) {
+      const { code, message } = answer.error;
+      span.end({ code, message });
+      return;
+    }
+    const isToolError =
+      isCall && "result" in answer && "isError" in answer.result && answer.result.isError === true;
+    const tool = unknownTool?.learned() === true ? unknownTool.name : undefined;
+    span.end({ isToolError, ...(tool !== undefined && { tool }) });
+  }
+
+  /** It will not be answered: its client cancelled it, or is gone. */
+  cancelled(): void {
+    this.#setup.span.end({ isCancelled: true });
+  }
+}
+
+/** What a request is answered with on the wire. */
+export type Answer = { readonly result: JsonObject } | { readonly error: JsonRpcError };
+
+/** A result as JSON text, which is not parsed if it can be sent as it is. */
+export interface TextAnswer {
+  readonly resultText: string | JsonWithBytes;
+}
+
+/** A tool's outcome as the direct answer to its call. */
+export function answerOf({ kind, body }: Outcome): Answer {
+  const parsed: unknown = JSON.parse(body);
+  if (kind === "error") return { error: parsed as JsonRpcError };
+  return { result: isJsonObject(parsed) ? parsed : {} };
+}
+
+/** The same for 2026-07-28, where each result says whether it is complete: equal to the result that a task would contain (X-101). */
+export function completeAnswerOf(outcome: Outcome): Answer {
+  const answer = answerOf(outcome);
+  return "result" in answer ? { result: completeResult(answer.result) } : { error: wireError(answer.error) };
+}
+
+/** What an object that `createTasks` returned consists of. */
+export interface InsideTasks {
+  readonly runtime: Runtime;
+  readonly onError: OnError;
+  readonly events: ServerEvents | undefined;
+}
+
+/** For what looks into them from outside a server. */
+const insides = new WeakMap<object, InsideTasks>();
+
+export function keepInside(tasks: object, inside: InsideTasks): void {
+  insides.set(tasks, inside);
+}
+
+/** Undefined for an object that is something else. */
+export function insideOf(tasks: object): InsideTasks | undefined {
+  return insides.get(tasks);
+}
 
 /** What the sender of a request may do, if its token limits that. */
 export interface Access {
@@ -122,4 +258,77 @@ export function originOf(
 export function calledTool(params: unknown): string {
   const name = isJsonObject(params) ? params["name"] : undefined;
   return typeof name === "string" ? name : "";
+}
+
+/** Those keys of `_meta` that the SDK shows to handlers as the envelope. */
+const envelopeKeys: readonly string[] = [
+  PROTOCOL_VERSION_META_KEY,
+  CLIENT_INFO_META_KEY,
+  CLIENT_CAPABILITIES_META_KEY,
+  LOG_LEVEL_META_KEY,
+];
+
+/** What the transport knows of a request, for handlers that were written for the SDK. */
+export interface TransportInfo {
+  readonly authInfo?: AuthInfo | undefined;
+  /** Of the session in which it came. */
+  readonly sessionId?: string | undefined;
+  /** Over HTTP; its body is not looked at. */
+  readonly http?: (() => Request | undefined) | undefined;
+}
+
+/** Clients choose what is in `_meta`, and it is kept for as long as their tasks last (bytes of JSON). */
+const mostMetaBytes = 16_384;
+
+interface OpenRequest {
+  readonly id: string | number;
+  readonly params: JsonObject;
+  readonly transport?: TransportInfo | undefined;
+}
+
+/** The parts of a request kept in memory; undefined if the tool's handler does not use them. */
+export function receivedBy(tool: Tool | undefined, request: OpenRequest): ReceivedRequest | undefined {
+  if (tool === undefined || !isReader(tool.handler)) return undefined;
+  const { id, params, transport = {} } = request;
+  const { authInfo, sessionId } = transport;
+  const all = metaOf(params);
+  const isCut = Buffer.byteLength(JSON.stringify(all)) > mostMetaBytes;
+  const entries = Object.entries(all).filter(([key, value]) => !isCut || isShort(key, value));
+  const meta = entries.filter(([key]) => !envelopeKeys.includes(key));
+  const envelope = entries.filter(([key]) => envelopeKeys.includes(key));
+  const http = transport.http?.();
+  return {
+    id,
+    ...(meta.length > 0 && { meta: Object.fromEntries(meta) }),
+    ...(envelope.length > 0 && { envelope: Object.fromEntries(envelope) }),
+    ...(isCut && { isCut }),
+    ...(sessionId !== undefined && { sessionId }),
+    ...(authInfo !== undefined && { authInfo }),
+    ...(http !== undefined && {
+      http: new Request(http.url, { method: http.method, headers: http.headers }),
+    }),
+  };
+}
+
+/** What is stored anyway, unless it is what is large. */
+function isShort(key: string, value: unknown): boolean {
+  return storedMetaKeys.includes(key) && String(value).length <= 1_000;
+}
+
+/** Which parts of it a later process will not have. */
+function unstoredParts({
+  meta = {},
+  envelope,
+  isCut = false,
+  sessionId,
+  authInfo,
+  http,
+}: ReceivedRequest): ReceivedPart[] {
+  const hasMore = isCut || Object.keys(meta).some((key) => !storedMetaKeys.includes(key));
+  return [
+    ...(hasMore ? (["_meta"] as const) : []),
+    ...(isCut || envelope !== undefined ? (["envelope"] as const) : []),
+    ...(sessionId !== undefined ? (["sessionId"] as const) : []),
+    ...(http !== undefined || authInfo !== undefined ? (["http"] as const) : []),
+  ];
 }

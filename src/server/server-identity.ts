@@ -1,7 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../generation/message.ts";
 import { HoldfastError } from "../task/fault.ts";
-import { askServer } from "./ask-server.ts";
+import { askServer } from "./author-server.ts";
 
 /** Maximum number of principals whose answer is remembered; above it, the oldest is asked for again. */
 const mostPrincipals = 10_000;

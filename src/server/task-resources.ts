@@ -15,7 +15,7 @@ import { HoldfastError, isUnknownTask } from "../task/fault.ts";
 import { generations as known, type GenerationName, type TaskRecord } from "../task/record.ts";
 import { listedArtifact } from "../task/artifact.ts";
 import { shownLine } from "../task/task-line.ts";
-import { scopeOf, type PlainOwner } from "./plain/plain-call.ts";
+import { scopeOf, type PlainOwner } from "./plain/plain-policies.ts";
 
 /** The method that reads a resource. */
 export const readMethod = "resources/read";

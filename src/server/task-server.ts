@@ -14,17 +14,15 @@ import type { ServerEvents } from "../runtime/events/server-events.ts";
 import type { RuntimeSettings } from "../runtime/options.ts";
 import type { SessionStore } from "../store/session-store.ts";
 import type { Dispatcher } from "./2026-07-28/dispatcher.ts";
-import type { Answer } from "./answer.ts";
+import type { Answer, Owner } from "./request.ts";
 import type { ErrorOf, OnError } from "./faults.ts";
 import type { Listening } from "./listen/listening.ts";
-import type { Rates } from "./rates/rates.ts";
-import type { Owner } from "./request.ts";
+import type { Rates } from "./rates.ts";
 import type { ServerIdentity } from "./server-identity.ts";
-import type { Amend } from "./dispatch/dispatch-transport.ts";
-import type { DispatchedServer } from "./dispatch/dispatched-server.ts";
+import type { Amend, DispatchedServer } from "./dispatch/dispatch-transport.ts";
 import type { SessionDispatcher } from "./sessions/session-dispatcher.ts";
 import type { Streams } from "./streams.ts";
-import type { RequestTracing } from "./tracing/request-tracing.ts";
+import type { RequestTracing } from "./tracing.ts";
 
 /** Your servers with the task tools added, for `serveHttp`, `serveStdio` and mounted handlers. */
 export interface TaskServer {

@@ -20,7 +20,7 @@ import type { PlainPolicy } from "../runtime/tool/tool-options.ts";
 import type { WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { TaskStore } from "../store/store.ts";
-import { rateOptions, type RateOptions } from "./rates/rate-options.ts";
+import { rateOptions, type RateOptions } from "./limits.ts";
 
 const isToolName = (name: string): boolean => /^[\w.-]{1,128}$/.test(name) && !(name in {});
 const toolName = "a name of 1 to 128 letters, digits and `_.-`";

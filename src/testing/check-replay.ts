@@ -3,7 +3,7 @@ import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import { toolAtVersion } from "../runtime/tool/tool-config.ts";
 import { type HandlerEnd, runToEnd, validateArguments } from "../runtime/tool/tool-outcome.ts";
-import { insideOf } from "../server/inside-tasks.ts";
+import { insideOf } from "../server/request.ts";
 import type { Tasks } from "../server/tasks.ts";
 import type { JournalRecording } from "../store/export-journal.ts";
 import { HoldfastError } from "../task/fault.ts";

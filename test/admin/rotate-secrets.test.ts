@@ -3,7 +3,7 @@ import { encryptedStore } from "holdfast/store";
 import { describe, expect, it } from "vitest";
 import { rotateSecrets } from "../../src/admin/rotate-secrets.ts";
 import { deleteExpired } from "../../src/admin/delete-expired.ts";
-import { openState, sealState } from "../../src/server/2026-07-28/request-state.ts";
+import { openState, sealState } from "../../src/server/2026-07-28/mrtr.ts";
 import { Secrets } from "../../src/runtime/secrets.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import type { TaskStore } from "../../src/store/store.ts";

@@ -98,18 +98,15 @@ export const namesGenerations: ReadonlyMap<string, string> = new Map([
   ["src/client/generations.ts", "the table of how the client speaks each"],
   ["src/client/connect-options.ts", "the type of the option that asks for one"],
   ["src/sdk-v1/task-commands.ts", "SDK v1 has the tasks of one"],
-  ["src/server/listen/task-feed.ts", "only one has pushes that a request asks for"],
+  ["src/server/listen/feeds.ts", "only one has pushes that a request asks for"],
   ["src/server/http/fast-path.ts", "only one has requests that can be answered without more than themselves"],
   ["src/server/http/sessions/session-transport.ts", "the protocol version in which streams begin with an id"],
   ["src/server/server-identity.ts", "the handshake with the author's server, which speaks every version"],
   ["src/server/dispatch/merge.ts", "adds what each declares to the answers of the author's server"],
   ["src/server/named-tasks.ts", "only one names tasks in the params of other requests"],
-  ["src/server/sessions/client.ts", speaksBoth],
-  ["src/server/sessions/used-generations.ts", speaksBoth],
-  ["src/server/sessions/visible-tasks.ts", speaksBoth],
+  ["src/server/sessions/session-context.ts", speaksBoth],
   ["src/server/sessions/session-requests.ts", speaksBoth],
   ["src/server/sessions/session-dispatcher.ts", speaksBoth],
-  ["src/server/sessions/earlier-requests.ts", speaksBoth],
 ]);
 
 /** Makes sample data of each generation. */

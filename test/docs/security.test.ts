@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { connectOptions } from "../../src/client/connect-options.ts";
 import type { Table } from "../../src/options/options.ts";
 import { httpOptions } from "../../src/server/http/http-options.ts";
-import { rateOptions } from "../../src/server/rates/rate-options.ts";
+import { rateOptions } from "../../src/server/limits.ts";
 import { tasksOptions } from "../../src/server/tasks-options.ts";
 
 const root = new URL("../../", import.meta.url);

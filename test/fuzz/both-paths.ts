@@ -5,9 +5,9 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { onTestFinished } from "vitest";
 import { createHandler } from "../../src/server/http/handler.ts";
-import { connectionLimits, nodeRequestLimits } from "../../src/server/http/limits.ts";
+import { connectionLimits, nodeRequestLimits } from "../../src/server/http/body-reads.ts";
 import { NodeRequests } from "../../src/server/http/node-requests.ts";
-import { createNodeServer } from "../../src/server/http/node-server.ts";
+import { createNodeServer } from "../../src/server/http/serve-http.ts";
 import { tools } from "./front.ts";
 
 /** A request as it is sent. */

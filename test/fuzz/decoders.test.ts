@@ -6,7 +6,7 @@ import { readEvents, type ServerEvent } from "../../src/client/transport/server-
 import { encodeCursor, readCursor } from "../../src/generation/message.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { decodeError, decodeValue, encodeError } from "../../src/runtime/stored-values.ts";
-import { openState, sealState } from "../../src/server/2026-07-28/request-state.ts";
+import { openState, sealState } from "../../src/server/2026-07-28/mrtr.ts";
 import { readTask, recordOf } from "../../src/store/sqlite/read-task.ts";
 import { journalTable, journalEntry } from "../../src/store/tables/of-task.ts";
 import { recordColumns, rowOf } from "../../src/store/tables/task.ts";

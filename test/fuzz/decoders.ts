@@ -15,9 +15,9 @@ import * as sepForm from "../../src/generation/sep-1686.ts";
 import { isRepeat, readIdempotencyKey } from "../../src/generation/extensions.ts";
 import { judgeAnswer } from "../../src/runtime/questions/answers.ts";
 import { requestHash } from "../../src/runtime/request-hash.ts";
-import { Scopes } from "../../src/server/auth/scopes.ts";
-import * as requestsIn from "../../src/server/http/sessions/requests-in.ts";
-import { messageFault } from "../../src/server/message-limits.ts";
+import { Scopes } from "../../src/server/auth/oauth-resource.ts";
+import * as requestsIn from "../../src/server/http/sessions/request-ids.ts";
+import { messageFault } from "../../src/server/limits.ts";
 
 const methods = ["tasks/get", "tasks/update", "tasks/cancel", "tasks/result"] as const;
 const scopes = new Scopes({ tools: { constructor: ["a"] }, tasks: ["b"] });

@@ -10,7 +10,7 @@ import { serve } from "../kit/server.ts";
 import { SessionClient } from "../kit/session-client.ts";
 import { StatelessClient } from "../kit/stateless-client.ts";
 import { StdioClient } from "../kit/stdio-client.ts";
-import { messageFault } from "../../src/server/message-limits.ts";
+import { messageFault } from "../../src/server/limits.ts";
 
 function tools(tasks: Tasks): void {
   const loose = { inputSchema: z.looseObject({}) };

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { describeQuestion } from "../../src/cli/command/describe-question.ts";
 import { urlsToVisit } from "../../src/cli/output/url-elicitations.ts";
 import { shownAddress, webAddress } from "../../src/generation/web-address.ts";
-import { describeQuestion as describeToModel } from "../../src/server/plain/question-text.ts";
+import { describeQuestion as describeToModel } from "../../src/server/plain/ticket.ts";
 
 /** The first letter is Cyrillic. */
 const lookAlike = "https://аpple.com/login";

@@ -19,7 +19,7 @@ import {
   dashboardEndpointOptions,
   metricsEndpointOptions,
 } from "../../src/server/http/operator-options.ts";
-import { rateOptions } from "../../src/server/rates/rate-options.ts";
+import { rateOptions } from "../../src/server/limits.ts";
 import { tasksOptions } from "../../src/server/tasks-options.ts";
 import { postgresStoreOptions } from "../../src/store/postgres/options.ts";
 import { sqliteStoreOptions } from "../../src/store/sqlite/options.ts";

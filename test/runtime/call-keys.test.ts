@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { callKeys, furtherKey, isCallKey, isKeyOf, sessionOfKey } from "../../src/runtime/call-keys.ts";
-import { scopeOf } from "../../src/server/plain/plain-call.ts";
+import { scopeOf } from "../../src/server/plain/plain-policies.ts";
 
 const [first, second] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 const secret = { current: first, accepted: [first] };

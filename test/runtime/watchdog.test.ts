@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createTasks, type ServerEvent } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
-import { insideOf } from "../../src/server/inside-tasks.ts";
+import { insideOf } from "../../src/server/request.ts";
 import { anyone } from "../traps/real-runtime.ts";
 import { anonymousCall } from "./anonymous-call.ts";
 import { text } from "./harness.ts";

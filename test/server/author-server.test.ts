@@ -5,7 +5,7 @@ import * as z from "zod";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { AuthorServers, type AuthorServer, type ServerFactory } from "../../src/server/author-server.ts";
 import { PlainPolicies, type PlainOptions } from "../../src/server/plain/plain-policies.ts";
-import { ListChanges } from "../../src/server/tool-list/list-changes.ts";
+import { ListChanges } from "../../src/server/tool-list.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";
 import { text } from "../kit/messages.ts";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { taskResourceAt, taskResourceUri } from "../../src/generation/extensions.ts";
-import { lineReader } from "../../src/server/2026-07-28/line-reader.ts";
-import { LineFeed } from "../../src/server/listen/line-feed.ts";
+import { lineReader } from "../../src/server/2026-07-28/admission.ts";
+import { LineFeed } from "../../src/server/listen/feeds.ts";
 import { rest } from "../../src/testing/clocks.ts";
 import { Process, text } from "../runtime/harness.ts";
 

@@ -1,6 +1,6 @@
 import type { Tasks } from "holdfast";
 import { expect, it } from "vitest";
-import { ListenSlots } from "../../src/server/listen/listen-slots.ts";
+import { ListenSlots } from "../../src/server/listen/listening.ts";
 import { text } from "../kit/messages.ts";
 import { serve } from "../kit/server.ts";
 import { listenTo, Subscription } from "../kit/subscription.ts";

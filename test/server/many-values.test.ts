@@ -5,7 +5,7 @@ import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
-import { NodeCount } from "../../src/server/message-limits.ts";
+import { NodeCount } from "../../src/server/limits.ts";
 import { BoundedInput } from "../../src/server/stdio/serve-stdio.ts";
 import { text } from "../kit/messages.ts";
 import { serve } from "../kit/server.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isPrincipal, shareOf } from "../../src/server/per-principal.ts";
+import { isPrincipal, shareOf } from "../../src/server/limits.ts";
 
 it("tells callers without a principal apart by their addresses, where something is shared", () => {
   const of = (address?: string) => shareOf({ principal: null, address });

@@ -5,7 +5,7 @@ import { sqliteStore } from "holdfast/sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { accept, greets, PrepareCaller } from "./prepare-caller.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { openState, sealState } from "../../src/server/2026-07-28/request-state.ts";
+import { openState, sealState } from "../../src/server/2026-07-28/mrtr.ts";
 import { text } from "../kit/messages.ts";
 import { serve } from "../kit/server.ts";
 import { StatelessClient, type WireResponse } from "../kit/stateless-client.ts";

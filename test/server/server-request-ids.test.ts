@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ServerRequestIds } from "../../src/server/http/sessions/server-request-ids.ts";
+import { ServerRequestIds } from "../../src/server/http/sessions/request-ids.ts";
 
 const first = new ServerRequestIds("11111111", false);
 const ids = new ServerRequestIds("1234567e", true);

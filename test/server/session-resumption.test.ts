@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { withTask } from "../../src/generation/sep-1686.ts";
-import { EventIds } from "../../src/server/http/sessions/event-id.ts";
+import { EventIds } from "../../src/server/http/sessions/event-log.ts";
 import { rest } from "../../src/testing/clocks.ts";
 import { text } from "../kit/messages.ts";
 import { EventStream, type SessionClient } from "../kit/session-client.ts";

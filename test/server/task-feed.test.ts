@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { TaskFeed } from "../../src/server/listen/task-feed.ts";
+import { TaskFeed } from "../../src/server/listen/feeds.ts";
 import { Process, text } from "../runtime/harness.ts";
 
 const hour = 3_600_000;

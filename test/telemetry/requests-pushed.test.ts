@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { TaskFeed } from "../../src/server/listen/task-feed.ts";
+import { TaskFeed } from "../../src/server/listen/feeds.ts";
 import type { ServerTelemetry } from "../../src/runtime/telemetry/telemetry.ts";
 import { Process, text } from "../runtime/harness.ts";
 import { serve } from "../kit/server.ts";

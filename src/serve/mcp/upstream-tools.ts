@@ -2,7 +2,7 @@ import { fromJsonSchema, type StandardSchemaWithJSON, type Tool } from "@modelco
 import { sameJson } from "../../generation/same-json.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import type { Prepare } from "../../runtime/tool/tool.ts";
-import { isPollingTool } from "../../server/plain/polling-tool-definitions.ts";
+import { isPollingTool } from "../../server/plain/polling-tools.ts";
 import { isNamed } from "../name-patterns.ts";
 import type { SourceTool } from "../source.ts";
 import { toolOptionsOf, type McpUpstreamOptions, type UpstreamToolOptions } from "./mcp-options.ts";

@@ -16,18 +16,22 @@ import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Tool, Prepare } from "../../runtime/tool/tool.ts";
 import { HoldfastError, tooLarge } from "../../task/fault.ts";
-import { DirectReports } from "../log/direct-reports.ts";
+import { DirectReports } from "../log-messages.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
-import { becomesTask, missingForQuestion } from "./admission.ts";
-import { completeAnswerOf, type Answer } from "../answer.ts";
-import { receivedBy } from "../received.ts";
-import { callerOf, originOf, progressTokenOf, type Caller, type ToolRequest } from "../request.ts";
-import { plainCall } from "./plain-call.ts";
-import type { RequestStream } from "./request-stream.ts";
-import { resumed } from "./mrtr.ts";
+import { becomesTask, missingForQuestion, type RequestStream } from "./admission.ts";
+import {
+  type Answer,
+  type Caller,
+  callerOf,
+  completeAnswerOf,
+  originOf,
+  progressTokenOf,
+  receivedBy,
+  type ToolRequest,
+} from "../request.ts";
+import { openState, plainCall, resumed, sealState } from "./mrtr.ts";
 import { requestHash } from "../../runtime/request-hash.ts";
 import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";
-import { openState, sealState } from "./request-state.ts";
 import { elicit } from "../../runtime/questions/form.ts";
 import { judgeAnswer } from "../../runtime/questions/answers.ts";
 import { ClaimedKeys } from "../../runtime/journal/claimed-keys.ts";

@@ -23,22 +23,24 @@ import { isRepeatable } from "../../runtime/tool/crash-rule.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { isUnknownTask } from "../../task/fault.ts";
-import { completeAnswerOf, type Answer, type TextAnswer } from "../answer.ts";
-import { notRepeatable, toolNotFound, type ErrorOf } from "../faults.ts";
-import { calledTool, type Caller, type ToolRequest } from "../request.ts";
+import {
+  type Answer,
+  calledTool,
+  type Caller,
+  completeAnswerOf,
+  type TextAnswer,
+  type ToolRequest,
+} from "../request.ts";
+import { type ErrorOf, notRepeatable, refusalOf, toolNotFound } from "../faults.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import type { PollingTools } from "../plain/polling-tools.ts";
-import type { Rates } from "../rates/rates.ts";
+import type { Rates } from "../rates.ts";
 import type { AuthorIdentity } from "../server-identity.ts";
 import { JsonWithBytes } from "../json-with-bytes.ts";
-import { refusalOf } from "../refusal-events.ts";
 import { readTaskResource, taskResourceOf } from "../task-resources.ts";
-import { missingForCall, missingForMethod } from "./admission.ts";
+import { lineReader, missingForCall, missingForMethod, type RequestStream } from "./admission.ts";
 import { callTool } from "./call-tool.ts";
-import { resumed } from "./mrtr.ts";
-import { lineReader } from "./line-reader.ts";
-import { plainCall } from "./plain-call.ts";
-import type { RequestStream } from "./request-stream.ts";
+import { plainCall, resumed } from "./mrtr.ts";
 
 /** An authorized request that Holdfast handles. */
 export interface OpenRequest extends ToolRequest {

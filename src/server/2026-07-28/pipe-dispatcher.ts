@@ -7,14 +7,13 @@ import {
 import { isJsonObject, type JsonObject, metaOf } from "../../generation/message.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { Answer } from "../answer.ts";
+import type { Answer } from "../request.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { Amend, DispatchContext, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
 import { authorIdentity, type AuthorIdentity, type ServerIdentity } from "../server-identity.ts";
 import { readMethod } from "../task-resources.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import { isExact } from "./exact-message.ts";
-import type { RequestStream } from "./request-stream.ts";
+import { isExact, type RequestStream } from "./admission.ts";
 
 export interface PipeSetup {
   readonly dispatcher: Dispatcher;

@@ -1,4 +1,11 @@
-import { OAuthError, OAuthErrorCode, type AuthInfo } from "@modelcontextprotocol/server";
+import { type AuthInfo, OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { numberKind } from "../../options/kind.ts";
+import { mustBe, shown } from "../../options/options.ts";
+import type { TimeSpan } from "../../task/time.ts";
+import type { Clock } from "../../runtime/clock.ts";
+import { isLoopback } from "../http/listen.ts";
 
 /** A verified access token. Your own tools get it as `authInfo`, with all its claims in `extra`. */
 export interface AccessToken extends AuthInfo {
@@ -42,4 +49,136 @@ export function isUndecided(error: unknown): boolean {
 
 export function isUnavailable(error: unknown): boolean {
   return error instanceof OAuthError && error.code === OAuthErrorCode.TemporarilyUnavailable;
+}
+
+/** A token's claims, in the form that the server uses. */
+export function accessTokenOf(token: string, issuer: string, claims: JsonObject): AccessToken {
+  const { exp } = claims;
+  return {
+    token,
+    issuer,
+    subject: claimText(claims["sub"]),
+    // The SDK wants a string; some issuers name the client by `azp`, and few not at all.
+    clientId: claimText(claims["client_id"]) ?? claimText(claims["azp"]) ?? "",
+    scopes: [...scopesOf(claims)],
+    ...(typeof exp === "number" && { expiresAt: exp }),
+    extra: claims,
+  };
+}
+
+/** The standard name is `scope`; some issuers use `scp`. Either is a list, or a text with spaces. */
+function scopesOf({ scope, scp }: JsonObject): ReadonlySet<string> {
+  const given = scope ?? scp;
+  const all: readonly unknown[] =
+    typeof given === "string" ? given.split(" ") : Array.isArray(given) ? given : [];
+  return new Set(all.filter((one): one is string => typeof one === "string" && one !== ""));
+}
+
+function claimText(claim: unknown): string | undefined {
+  return typeof claim === "string" && claim !== "" ? claim : undefined;
+}
+
+/** The audiences to accept; throws `configuration` if that would be none or any. */
+export function audiencesOf(audience: string | readonly string[]): string[] {
+  const all = typeof audience === "string" ? [audience] : [...audience];
+  if (all.length > 0 && all.every((one) => typeof one === "string" && one !== "")) return all;
+  throw new HoldfastError(
+    "configuration",
+    "audience must name the resource that tokens are issued for, and must not be empty.",
+  );
+}
+
+/** Throws `configuration` for an issuer that no token can come from. */
+export function assertIssuer(issuer: string): void {
+  if (typeof issuer === "string" && URL.canParse(issuer)) return;
+  throw new HoldfastError(
+    "configuration",
+    "issuer must be the URL that identifies the authorization server.",
+  );
+}
+
+/** Throws `configuration` for an option that is no number from `least` on. */
+export function assertNumbers(options: Readonly<Record<string, number>>, least = 0): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (Number.isFinite(value) && value >= least) continue;
+    throw new HoldfastError("configuration", `${name} must be a number of at least ${least}, not ${value}.`);
+  }
+}
+
+/** These lengths of time in milliseconds. Throws `configuration` for others, and for what is less than `min`. */
+export function readSpans<Name extends string>(
+  given: Readonly<Record<Name, TimeSpan>>,
+  min = 0,
+): Readonly<Record<Name, number>> {
+  const kind = numberKind("time", { min, fractions: true });
+  const read = Object.entries<TimeSpan>(given).map(([name, span]) => {
+    if (kind.accepts(span)) return [name, kind.read?.(span)] as const;
+    throw new HoldfastError("configuration", `${name} ${mustBe(kind, "inCode", shown(span))}`);
+  });
+  return Object.fromEntries(read) as Record<Name, number>;
+}
+
+export interface EndpointSetup {
+  /** What it is, for messages. */
+  readonly what: string;
+  readonly url: URL;
+  readonly timeoutMs: number;
+  /** Whether `http:` beyond this machine is allowed. */
+  readonly allowInsecureUrl: boolean;
+  readonly clock: Clock;
+}
+
+/** More than this is no answer to a question about keys or a token. */
+const maxBytes = 1024 * 1024;
+
+/** A URL of an authorization server that answers with a JSON object. */
+export class Endpoint {
+  readonly #setup: EndpointSetup;
+  readonly #href: string;
+
+  /** Throws `configuration` for a URL where others on the network could answer. */
+  constructor(setup: EndpointSetup) {
+    const { url, what, allowInsecureUrl } = setup;
+    const trusted = url.protocol === "https:" || isLoopback(url.hostname.replace(/^\[|\]$/g, ""));
+    if (!trusted && !(allowInsecureUrl && url.protocol === "http:")) {
+      const message = `${what} at ${url.origin} must be an https: URL: otherwise, anyone on the network could answer in its place.`;
+      throw new HoldfastError("configuration", message);
+    }
+    this.#setup = setup;
+    this.#href = url.href;
+  }
+
+  /** Rejects with `temporarily_unavailable` if no JSON object arrives in time. */
+  async ask(init: RequestInit = {}): Promise<JsonObject> {
+    const { what, timeoutMs, clock } = this.#setup;
+    const timeout = new AbortController();
+    const cancelTimer = clock.after(timeoutMs, () => {
+      timeout.abort(new Error(`No answer within ${timeoutMs} ms.`));
+    });
+    try {
+      // What is asked with, a secret or a token, goes nowhere else.
+      const response = await fetch(this.#href, { ...init, redirect: "error", signal: timeout.signal });
+      const body = await textOf(response);
+      if (response.status !== 200) throw new Error(`It answered with status ${response.status}.`);
+      const json: unknown = JSON.parse(body);
+      if (isJsonObject(json)) return json;
+      throw new Error("It did not answer with a JSON object.");
+    } catch (cause) {
+      throw unavailable(`${what} at ${new URL(this.#href).origin} is not available.`, cause);
+    } finally {
+      cancelTimer();
+    }
+  }
+}
+
+async function textOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new Error(`It answered with more than ${maxBytes} bytes.`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }

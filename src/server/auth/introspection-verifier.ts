@@ -1,19 +1,56 @@
 import { createHash } from "node:crypto";
-import { systemClock, type Clock } from "../../runtime/clock.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
 import {
-  type TokenVerifier,
+  type AccessToken,
+  accessTokenOf,
+  assertIssuer,
+  assertNumbers,
+  audiencesOf,
+  Endpoint,
   invalidToken,
+  readSpans,
+  type TokenVerifier,
   unavailable,
   undecided,
-  type AccessToken,
 } from "./access-token.ts";
-import { assertIssuer, audiencesOf, accessTokenOf } from "./claims.ts";
 import type { TimeSpan } from "../../task/time.ts";
-import { assertNumbers, readSpans } from "./durations.ts";
-import { Endpoint } from "./endpoint.ts";
-import { credentialsHeader, type IntrospectionCredentials } from "./introspection-credentials.ts";
 import type { JsonObject } from "../../generation/message.ts";
+
+/** This server's credentials at the introspection endpoint: client id and secret, or an `Authorization` header. */
+export type IntrospectionCredentials =
+  | {
+      readonly clientId: string;
+      readonly clientSecret: string;
+      readonly authorization?: never;
+    }
+  | {
+      /** Returns the value of the `Authorization` header; called for each lookup. */
+      readonly authorization: () => string | Promise<string>;
+      readonly clientId?: never;
+      readonly clientSecret?: never;
+    };
+
+/** Returns the value of the `Authorization` header; throws `configuration` if there is none. */
+function credentialsHeader(credentials: IntrospectionCredentials): () => string | Promise<string> {
+  const { authorization, clientId, clientSecret } = credentials;
+  if (authorization !== undefined) return authorization;
+  if (typeof clientId !== "string" || clientId === "" || typeof clientSecret !== "string") {
+    throw new HoldfastError(
+      "configuration",
+      "Token introspection needs clientId and clientSecret, or authorization.",
+    );
+  }
+  const pair = `${formEncoded(clientId)}:${formEncoded(clientSecret)}`;
+  const header = `Basic ${Buffer.from(pair).toString("base64")}`;
+  return () => header;
+}
+
+/** Name and secret are encoded before they are joined, because either may contain a colon (RFC 6749, 2.3.1). */
+function formEncoded(value: string): string {
+  return new URLSearchParams({ "": value }).toString().slice(1);
+}
 
 interface Options {
   /** The introspection endpoint of the authorization server (`introspection_endpoint` of its metadata). */

@@ -1,24 +1,62 @@
 import {
   createLocalJWKSet,
-  decodeJwt,
   type CryptoKey,
-  type JSONWebKeySet,
-  type JWTVerifyGetKey,
+  decodeJwt,
   errors,
-  jwtVerify,
+  type JSONWebKeySet,
   type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
   type JWTVerifyOptions,
   type LocalJWKSet,
 } from "jose";
-import { systemClock, type Clock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { type Clock, systemClock } from "../../runtime/clock.ts";
 import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
-import { type TokenVerifier, invalidToken, type AccessToken, unavailable } from "./access-token.ts";
-import { algorithms as asymmetric, assertAlgorithms, type Algorithm } from "./algorithms.ts";
-import { assertIssuer, audiencesOf, accessTokenOf } from "./claims.ts";
+import {
+  type AccessToken,
+  accessTokenOf,
+  assertIssuer,
+  audiencesOf,
+  Endpoint,
+  invalidToken,
+  readSpans,
+  type TokenVerifier,
+  unavailable,
+} from "./access-token.ts";
 import type { TimeSpan } from "../../task/time.ts";
-import { readSpans } from "./durations.ts";
-import { Endpoint } from "./endpoint.ts";
+
+/**
+ * The signature algorithms that you can allow. All use a key pair. Never `none`, and never `HS256` or similar: with those, anyone who can
+ * verify can also sign, and a public key could be passed off as the secret.
+ */
+const asymmetric = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+  "Ed25519",
+] as const;
+
+/** A signature algorithm of JWTs that a verifier may allow. */
+export type Algorithm = (typeof asymmetric)[number];
+
+/** Throws `configuration` for an algorithm that is not allowed; JavaScript does not check names. */
+function assertAlgorithms(allowed: readonly string[]): void {
+  const known: readonly string[] = asymmetric;
+  const bad = allowed.find((name) => !known.includes(name));
+  if (bad !== undefined) {
+    const message = `algorithms must not contain ${bad}: allow some of ${known.join(", ")}.`;
+    throw new HoldfastError("configuration", message);
+  }
+  if (allowed.length === 0) throw new HoldfastError("configuration", "algorithms must not be empty.");
+}
 
 /** Options of `jwtVerifier`. */
 export interface JwtVerifierOptions {

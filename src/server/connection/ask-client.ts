@@ -1,7 +1,7 @@
 import { clientCancels, takesTasks } from "../../generation/2025-11-25.ts";
 import { isJsonObject, withMeta } from "../../generation/message.ts";
 import { followClientTask } from "./client-task.ts";
-import { ofTask, type Reply } from "./sent-request.ts";
+import { ofTask, type Reply } from "./connection.ts";
 import { orWithdrawn, type Question } from "./question.ts";
 
 /**

@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../generation/message.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
-import { ofTask, type SentRequest, type Reply } from "./sent-request.ts";
-import { Undelivered } from "./connection.ts";
+import { ofTask, type Reply, type SentRequest, Undelivered } from "./connection.ts";
 import { orWithdrawn, type Question } from "./question.ts";
 
 /** The poll interval if the client names none, and its bounds, in ms. */

@@ -7,14 +7,44 @@ import type {
   RequestId,
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject, logMethod } from "../../generation/message.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { hasScopes } from "../../task/scopes.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import { notResumed } from "../../task/unanswered.ts";
-import type { AnswerEnd } from "../dispatch/after-answers.ts";
-import type { Wire } from "../dispatch/dispatch-transport.ts";
+import type { AnswerEnd, Wire } from "../dispatch/dispatch-transport.ts";
 import type { Streams } from "../streams.ts";
-import type { SentRequest, Reply, ReplyTerms } from "./sent-request.ts";
+
+/** What a client answered a request of ours. */
+export type Reply =
+  | { readonly result: JsonObject }
+  | {
+      readonly error: JsonRpcError;
+      /** The client was asked as a task, and might answer if it is asked without one. */
+      readonly ofTask?: true;
+    };
+
+/** Marks the reply of a client that was asked as a task. */
+export function ofTask(reply: Reply): Reply {
+  return "error" in reply ? { ...reply, ofTask: true } : reply;
+}
+
+/** A request of ours that the client has not answered yet. */
+export interface SentRequest {
+  readonly id: string;
+  /** Rejects with `Undelivered`. */
+  readonly reply: Promise<Reply>;
+  /** Ignores the reply. */
+  forget(): void;
+}
+
+/** What the acceptance of a client's reply depends on. */
+export interface ReplyTerms {
+  /** It is acknowledged once this resolves: then it is stored, or not needed any more. */
+  readonly kept?: Promise<void>;
+  /** The scopes needed to reply. */
+  readonly requiredScopes?: readonly string[] | undefined;
+}
 
 /** A request of ours could not be sent, or its connection has ended. */
 export class Undelivered extends Error {

@@ -1,9 +1,11 @@
 import type { RequestId } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../../generation/message.ts";
+import { type JsonObject, withMeta } from "../../generation/message.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import type { InputMethod } from "../../task/journal.ts";
-import type { SentRequest, Reply, ReplyTerms } from "./sent-request.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection, Reply, ReplyTerms, SentRequest } from "./connection.ts";
+import { refusedMeta } from "../../generation/extensions.ts";
+import { judgeAnswer } from "../../runtime/questions/answers.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
 
 /** A question of a tool to the client of a connection. */
 export interface Question extends ReplyTerms {
@@ -44,4 +46,68 @@ export async function orWithdrawn(
   } finally {
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+/** How many invalid answers to a question are refused before the question fails. */
+export const mostRefusals = 3;
+
+/** How a question is asked: as its author wrote it, or again. */
+export interface Attempt {
+  /** Whether it is not asked as a task of the client, which answered that with an error. */
+  readonly plainly: boolean;
+  /** How many answers were invalid. */
+  readonly refusals: number;
+  /** What was wrong with the last of them. */
+  readonly reason?: string;
+}
+
+export const firstAttempt: Attempt = { plainly: false, refusals: 0 };
+
+/** What a reply means: the end of its question, or a reason to ask again. */
+export type Verdict =
+  | { readonly kind: "answer"; readonly value: JsonObject }
+  | { readonly kind: "error"; readonly error: JsonRpcError }
+  | { readonly kind: "again"; readonly attempt: Attempt };
+
+interface Put {
+  readonly method: InputMethod;
+  /** As the author wrote them. */
+  readonly params: JsonObject;
+  readonly attempt: Attempt;
+}
+
+export function judgeReply({ method, params, attempt }: Put, reply: Reply): Verdict {
+  if ("error" in reply) {
+    if (reply.ofTask !== true || attempt.plainly) return { kind: "error", error: reply.error };
+    return { kind: "again", attempt: { ...attempt, plainly: true } };
+  }
+  const judged = judgeAnswer(method, params, reply.result);
+  if ("answer" in judged) return { kind: "answer", value: judged.answer };
+  const reason = judged.fault;
+  // The client is wrong, not its user, whom that task may be asking.
+  if (isTask(reply.result)) {
+    const message = "The answer is an invalid task: nobody asked for one, or it has no taskId.";
+    return { kind: "error", error: { code: -32603, message } };
+  }
+  const refusals = attempt.refusals + 1;
+  if (refusals <= mostRefusals) return { kind: "again", attempt: { ...attempt, refusals, reason } };
+  return {
+    kind: "error",
+    error: { code: -32602, message: `The answer does not fit the question: ${reason}` },
+  };
+}
+
+/** Whether an answer was meant to be a task, of 2025-11-25 or 2026-07-28. One that can be followed is not judged. */
+function isTask(answer: JsonObject): boolean {
+  return Object.hasOwn(answer, "task") || answer["resultType"] === "task";
+}
+
+/** The params of the question. If it is asked again, its message says why. */
+export function paramsFor({ params, attempt }: Put): JsonObject {
+  const { reason } = attempt;
+  if (reason === undefined) return params;
+  const { message } = params;
+  const said = `The last answer was not accepted: ${reason}`;
+  const asked = typeof message === "string" ? { ...params, message: `${message}\n\n${said}` } : params;
+  return withMeta(asked, { [refusedMeta]: reason });
 }

@@ -4,6 +4,7 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
   type JSONRPCResponse,
+  type McpServer,
   type MessageExtraInfo,
   type RequestId,
   type ScopeChallengeHandler,
@@ -11,12 +12,51 @@ import {
   type TransportSendOptions,
 } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../generation/message.ts";
-import type { Answer } from "../answer.ts";
+import type { Answer, MessageContext, RequestTrace } from "../request.ts";
 import type { ErrorOf } from "../faults.ts";
-import type { MessageContext } from "../request.ts";
-import type { ConnectionTraces } from "../tracing/connection-traces.ts";
-import type { RequestTrace } from "../tracing/request-trace.ts";
-import { AfterAnswers, type AnswerEnd } from "./after-answers.ts";
+import type { ConnectionTraces } from "../tracing.ts";
+
+/**
+ * What happened to an answer. `sent`: as far as the transport knows, the client has it. `kept`: its stream broke, and the client may resume
+ * it. `lost`: it could not be sent, or the request was cancelled.
+ */
+export type AnswerEnd = "sent" | "kept" | "lost";
+
+/** Actions that run once when the answer to a request was sent, or will never be. */
+export class AfterAnswers {
+  readonly #actions = new Map<RequestId, (end: AnswerEnd) => void>();
+  /** Requests whose answers the transport is sending. */
+  readonly #sending = new Set<RequestId>();
+  #closed = false;
+
+  /** An id that is used again means the new request. */
+  add(request: RequestId, action: (end: AnswerEnd) => void): void {
+    if (this.#closed) return action("lost");
+    const earlier = this.#actions.get(request);
+    this.#actions.set(request, (end) => {
+      earlier?.(end);
+      action(end);
+    });
+  }
+
+  /** The transport gets the answer. If it closes before it confirms that, the answer counts as sent. */
+  sending(request: RequestId): void {
+    if (this.#actions.has(request)) this.#sending.add(request);
+  }
+
+  end(request: RequestId, end: AnswerEnd): void {
+    this.#sending.delete(request);
+    const action = this.#actions.get(request);
+    this.#actions.delete(request);
+    action?.(end);
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const request of this.#actions.keys())
+      this.end(request, this.#sending.has(request) ? "sent" : "lost");
+  }
+}
 
 /** What a dispatcher uses of its connection. */
 export interface Wire {
@@ -255,4 +295,54 @@ function cancelledBy(
   return typeof requestId === "string" || typeof requestId === "number"
     ? { id: requestId, reason }
     : undefined;
+}
+
+/** An author's server for one connection, and the dispatcher that answers our requests on it. */
+export class DispatchedServer<Dispatcher extends WireDispatcher = WireDispatcher> {
+  readonly dispatcher: Dispatcher;
+  readonly #mcp: McpServer;
+  readonly #onConnected: () => () => void;
+  readonly #traces: ConnectionTraces | undefined;
+  #transport: DispatchTransport | undefined;
+
+  /** `onConnected` returns a function to call when the connection has ended. `traces`: left out if nothing is traced. */
+  constructor(
+    mcp: McpServer,
+    dispatcher: Dispatcher,
+    onConnected: () => () => void,
+    traces?: ConnectionTraces,
+  ) {
+    this.#mcp = mcp;
+    this.#onConnected = onConnected;
+    this.dispatcher = dispatcher;
+    this.#traces = traces;
+  }
+
+  async connect(wire: Transport): Promise<void> {
+    const transport = new DispatchTransport(wire, this.dispatcher, this.#traces);
+    this.#transport = transport;
+    transport.onclose = this.#onConnected(); // which the SDK calls too
+    await this.#mcp.connect(transport);
+  }
+
+  /** As `DispatchTransport.answer`. */
+  answer(...args: Parameters<DispatchTransport["answer"]>): void {
+    this.#transport?.answer(...args);
+  }
+
+  close(): Promise<void> {
+    return this.#mcp.close();
+  }
+
+  /**
+   * For an entry of the SDK, which calls `connect` itself: the author's server, which is not changed, with our `connect`. What
+   * else the entry uses is that of the author's server: the private fields of its class are not inherited.
+   */
+  get server(): McpServer {
+    return Object.create(this.#mcp, {
+      server: { value: this.#mcp.server },
+      connect: { value: (wire: Transport) => this.connect(wire) },
+      close: { value: () => this.close() },
+    }) as McpServer;
+  }
 }

@@ -1,14 +1,11 @@
 import { McpServer, type McpRequestContext, type RegisteredTool } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import type { ServerFactory } from "../author-server.ts";
-import { assertMade } from "../made-server.ts";
+import { assertMade, type ServerFactory } from "../author-server.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { TasksOptions } from "../tasks-options.ts";
 import { openTasks, type Tasks, type TestedBy } from "../tasks.ts";
-import { FactoryRun } from "./factory-run.ts";
+import { FactoryRun, registering, type Registration, wrongTool } from "./registrations.ts";
 import { RegisteredDurableTool } from "./registered-tool.ts";
-import { registering, type Registration } from "./registrations.ts";
-import { wrongTool } from "./task-settings.ts";
 
 /** A server with its tasks, for `serveHttp`, `serveStdio` and mounted handlers. */
 export interface DurableServer extends TaskServer {

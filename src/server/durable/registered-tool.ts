@@ -13,18 +13,22 @@ import {
 import { isRepeatable, saysWhatCrashDoes } from "../../runtime/tool/crash-rule.ts";
 import type { DurableTool, ToolHandler } from "../../runtime/tool/tool.ts";
 import type { Tasks } from "../tasks.ts";
-import type { FactoryRun, LeftTool } from "./factory-run.ts";
-import type { TaskSettings } from "./register-tool.ts";
-import { registerPlainly, type Registration } from "./registrations.ts";
-import { settingsOf, wrongTool } from "./task-settings.ts";
+import {
+  type FactoryRun,
+  type LeftTool,
+  registerPlainly,
+  type Registration,
+  settingsOf,
+  type TaskSettings,
+  wrongTool,
+} from "./registrations.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import { interrupted } from "../../runtime/dispatch/recovery-plan.ts";
 import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import { detailsOf, readsRequests } from "../../runtime/tool/received-request.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
-import { AutomaticKeys, isAutomatic, roundKey } from "./automatic-keys.ts";
-import { sdkContext } from "./sdk-context.ts";
+import { AutomaticKeys, isAutomatic, roundKey, sdkContext } from "./sdk-context.ts";
 
 type Changes = Parameters<RegisteredTool["update"]>[0];
 

@@ -6,20 +6,46 @@ import type {
   RequestOptions,
   ServerContext,
 } from "@modelcontextprotocol/server";
-import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
+import { HoldfastError } from "../../task/fault.ts";
 import {
   detailsOf,
-  storedMetaKeys,
   type ReceivedRequest,
   type RunDetails,
+  storedMetaKeys,
 } from "../../runtime/tool/received-request.ts";
 import { textOf } from "../../runtime/plain-data.ts";
 import type { ElicitParams } from "../../runtime/questions/form.ts";
 import type { QuestionOptions, TaskContext } from "../../runtime/tool/task-context.ts";
-import type { AutomaticKeys } from "./automatic-keys.ts";
-import type { DurableContext } from "./register-tool.ts";
+import type { DurableContext } from "./registrations.ts";
 import type { Origin, ReceivedPart } from "../../task/record.ts";
+
+/** Keys of this form are ours, for questions that a handler asked without a key. */
+const form = /^ctx\.\w+ \d+(?: |$)/;
+
+/**
+ * The keys of questions that a handler asks through the SDK, without keys: the n-th call of a function has the same key in each attempt.
+ * Keys are assigned when the function is called, so that concurrent calls keep their order.
+ */
+export class AutomaticKeys {
+  readonly #counts = new Map<string, number>();
+
+  next(call: string): JournalKey {
+    const place = (this.#counts.get(call) ?? 0) + 1;
+    this.#counts.set(call, place);
+    return `ctx.${call} ${place}`;
+  }
+}
+
+/** The key of a question that a round of `inputRequired` asks under a name of the author's. */
+export function roundKey(round: number, name: string): JournalKey {
+  return `ctx.inputRequired ${round} ${name}`;
+}
+
+/** Whether a journal has such a question under the key. */
+export function isAutomatic(key: string): boolean {
+  return form.test(key);
+}
 
 /**
  * The SDK context of a handler in a task: its questions and reports go through the task, and survive restarts with it. `inputResponses` are

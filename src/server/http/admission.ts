@@ -1,15 +1,118 @@
-import type { JSONRPCRequest } from "@modelcontextprotocol/server";
-import type { TaskServer } from "../task-server.ts";
+import {
+  type JSONRPCRequest,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  validateHostHeader,
+  validateOriginHeader,
+} from "@modelcontextprotocol/server";
+import type { HttpRefusal } from "../../runtime/events/server-event.ts";
+import type { ServerEvents } from "../../runtime/events/server-events.ts";
+import { refused, type RefusedRequest } from "../faults.ts";
 import type { Outgoing } from "./exchange.ts";
+import { type Cors, isTooFast, refuse, tooFastRequests } from "./refusals.ts";
 import type { FetchHandlerOptions, ProtectedResource } from "./http-options.ts";
+import type { TaskServer } from "../task-server.ts";
 import type { Sender } from "./identify.ts";
-import { openRequestsLimits, type OpenRequestsLimits } from "./limits.ts";
-import { PerPrincipal } from "../per-principal.ts";
+import { openRequestsLimits, type OpenRequestsLimits } from "./body-reads.ts";
+import { PerPrincipal } from "../limits.ts";
 import { tooManyOpen, tooManyStreams } from "./sessions/refusals.ts";
-import { requestIds } from "./sessions/requests-in.ts";
-import { isStream } from "./sse.ts";
-import { watchedStream } from "./watched-stream.ts";
-import { tooFastRequests } from "./too-many-requests.ts";
+import { requestIds } from "./sessions/request-ids.ts";
+import { isStream, watchedStream } from "./outgoing-stream.ts";
+
+/** Reports an answer by which HTTP refuses a request. Refusals of JSON-RPC have a success status, or are reported where they occur. */
+export function reportHttpRefusal(events: ServerEvents, answer: Response, request: RefusedRequest): void {
+  const { status } = answer;
+  const code = isTooFast(answer) ? "rate_limited" : (httpRefusals[status] ?? otherRefusal(status));
+  events.emit({ ...refused(request), code, status });
+}
+
+/** Checked for every answer before it is sent. */
+export function isHttpRefusal(answer: Outgoing): answer is Response {
+  return answer instanceof Response && answer.status >= 400;
+}
+
+const httpRefusals: Readonly<Record<number, HttpRefusal>> = {
+  401: "unauthorized",
+  403: "forbidden",
+  404: "not_found",
+  413: "too_large",
+  429: "limit_reached",
+  503: "unavailable",
+};
+
+function otherRefusal(status: number): HttpRefusal | "internal" {
+  return status < 500 ? "invalid_request" : "internal";
+}
+
+/** `Host` headers whose names were checked. */
+const mostHosts = 100;
+
+/** The names under which a server is reached, and those of the pages that may call it. */
+export class AllowedNames {
+  readonly #hosts: string[] | "any";
+  readonly #origins: string[] | "any";
+  readonly #cors: Cors | undefined;
+  /** By header: clients send the same one with each request. */
+  readonly #checked = new Map<string, boolean>();
+
+  constructor(options: FetchHandlerOptions, cors: Cors | undefined) {
+    const { allowedHosts = localhostAllowedHostnames() } = options;
+    const { allowedOrigins = localhostAllowedOrigins() } = options;
+    this.#hosts = allowedHosts === "any" ? "any" : allowedHosts.map(inHeaders);
+    this.#origins = allowedOrigins === "any" ? "any" : allowedOrigins.map(inHeaders);
+    this.#cors = cors;
+  }
+
+  allowsHost(host: string | null | undefined): boolean {
+    if (this.#hosts === "any") return true;
+    if (host === null || host === undefined) return false;
+    const known = this.#checked.get(host);
+    if (known !== undefined) return known;
+    const { ok } = validateHostHeader(host, this.#hosts);
+    if (this.#checked.size >= mostHosts) this.#checked.clear();
+    this.#checked.set(host, ok);
+    return ok;
+  }
+
+  /**
+   * The refusal of a request to, or from, a name that is not allowed. It says what to change: usually it is the first request through a new
+   * proxy.
+   */
+  refusal({ headers }: Request): Response | undefined {
+    const host = headers.get("host");
+    if (!this.allowsHost(host)) return forbidden(hostFault(host));
+    const origin = headers.get("origin");
+    if (origin === null || this.#origins === "any" || this.#cors?.allows(origin) === true) return undefined;
+    const { ok } = validateOriginHeader(origin, this.#origins);
+    return ok ? undefined : forbidden(originFault(origin));
+  }
+}
+
+/** A host name as parsed URLs have it. */
+const inHeaders = (name: string): string => name.toLowerCase();
+
+function hostFault(host: string | null): string {
+  if (host === null) return "The request has no Host header.";
+  const name = hostnameOf(`http://${host}`);
+  return name === ""
+    ? `The Host header "${host}" is not a valid host.`
+    : `Host "${name}" is not allowed: add "${name}" to the option allowedHosts.`;
+}
+
+function originFault(origin: string): string {
+  const name = hostnameOf(origin);
+  return name === ""
+    ? `Origin "${origin}" is not allowed: it has no host name, so only allowedOrigins: "any" allows it.`
+    : `Origin "${origin}" is not allowed: add "${name}" to the option allowedOrigins, or "${origin}" to cors.`;
+}
+
+function hostnameOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname : "";
+}
+
+function forbidden(message: string): Response {
+  return refuse(403, message, {}, -32000);
+}
 
 /** A request with a known sender and body. */
 export interface Arrived {

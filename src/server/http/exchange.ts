@@ -1,17 +1,22 @@
-import type { ExactMessage } from "../2026-07-28/exact-message.ts";
-import type { RequestStream } from "../2026-07-28/request-stream.ts";
-import type { AnswerEnd } from "../dispatch/after-answers.ts";
+import type { ExactMessage, RequestStream } from "../2026-07-28/admission.ts";
+import type { AnswerEnd } from "../dispatch/dispatch-transport.ts";
 import { legacyMissingCapability } from "../faults.ts";
-import { shareOf } from "../per-principal.ts";
+import { shareOf } from "../limits.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { Sender } from "./identify.ts";
-import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
-import { OutgoingStream } from "./outgoing-stream.ts";
-import type { Answer, TextAnswer } from "../answer.ts";
+import {
+  type Backlog,
+  keepAliveComment,
+  keepAliveMs,
+  messageEvent,
+  OutgoingStream,
+  streamHeaders,
+  type UnreadBytes,
+} from "./outgoing-stream.ts";
+import type { Answer, TextAnswer } from "../request.ts";
 import type { JsonWithBytes } from "../json-with-bytes.ts";
-import { cutOff } from "./refuse.ts";
-import { acceptedForm, type AnswerForm } from "./sessions/requests-in.ts";
-import { keepAliveComment, keepAliveMs, messageEvent, streamHeaders } from "./sse.ts";
+import { cutOff } from "./refusals.ts";
+import { acceptedForm, type AnswerForm } from "./sessions/request-ids.ts";
 
 /** The response to a request: one JSON text, the stream of events that it became, or a refusal. Undefined: the client no longer waits. */
 export type Outgoing = JsonOutgoing | Response | undefined;

@@ -3,20 +3,22 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import { generation } from "../../generation/2026-07-28.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { JsonWithBytes } from "../json-with-bytes.ts";
-import { messageFault, nodeFault } from "../message-limits.ts";
-import { shareOf, type Share } from "../per-principal.ts";
+import { messageFault, nodeFault, type Share, shareOf } from "../limits.ts";
 import type { TaskServer } from "../task-server.ts";
-import type { Admission, Admitted } from "./admission.ts";
-import type { AllowedNames } from "./allowed-names.ts";
-import { jsonHeaders, withAnswerHeaders } from "./answer-headers.ts";
-import type { Cors } from "./cors.ts";
+import {
+  type Admission,
+  type Admitted,
+  type AllowedNames,
+  isHttpRefusal,
+  reportHttpRefusal,
+} from "./admission.ts";
+import { type Cors, jsonHeaders, withAnswerHeaders } from "./refusals.ts";
 import { responseOf, type Outgoing } from "./exchange.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
-import { isHttpRefusal, reportHttpRefusal } from "./http-refusals.ts";
 import { identify, senderFrom, type Sender, type Upstream } from "./identify.ts";
 import type { Messages } from "./messages.ts";
 import { fromNode, isServedHost, urlOf } from "./node-request.ts";
-import { acceptedForm } from "./sessions/requests-in.ts";
+import { acceptedForm } from "./sessions/request-ids.ts";
 
 /** Larger bodies take the ordinary path. */
 const mostBytes = 64 * 1024;

@@ -3,10 +3,9 @@ import { assertOptions } from "../../options/options.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { createHandler } from "./handler.ts";
 import { fetchHandlerOptions, type FetchHandlerOptions, type RequestContext } from "./http-options.ts";
-import { OpenWork } from "./open-work.ts";
-import { isStream } from "./sse.ts";
+import { OpenWork } from "./node-handler.ts";
+import { isStream, watchedStream } from "./outgoing-stream.ts";
 import { isListen } from "./task-listeners.ts";
-import { watchedStream } from "./watched-stream.ts";
 
 /** Serves MCP as a function from request to response, for any framework. */
 export interface FetchHandler {

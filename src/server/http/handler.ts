@@ -3,23 +3,18 @@ import { HoldfastError } from "../../task/fault.ts";
 import { stoppingText } from "../../task/unanswered.ts";
 import { systemClock, toleratedOffsetMs, type Clock } from "../../runtime/clock.ts";
 import type { TaskServer } from "../task-server.ts";
-import { shareOf, type Share } from "../per-principal.ts";
-import { Admission } from "./admission.ts";
-import { AllowedNames } from "./allowed-names.ts";
-import { jsonHeaders, withAnswerHeaders } from "./answer-headers.ts";
-import { BodyReads } from "./body-reads.ts";
-import { corsOf } from "./cors.ts";
+import { shareOf, type Share } from "../limits.ts";
+import { Admission, AllowedNames, isHttpRefusal, reportHttpRefusal } from "./admission.ts";
+import { corsOf, jsonHeaders, refuse, unavailable, withAnswerHeaders } from "./refusals.ts";
+import { bodyReadLimits, BodyReads } from "./body-reads.ts";
 import { responseOf, type Outgoing } from "./exchange.ts";
 import { FastPath } from "./fast-path.ts";
 import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
-import { isHttpRefusal, reportHttpRefusal } from "./http-refusals.ts";
 import { identify, protectedResource, type Sender, type Upstream } from "./identify.ts";
-import { bodyReadLimits } from "./limits.ts";
 import { Messages } from "./messages.ts";
 import { pathOf } from "./node-request.ts";
 import { readBody, type ParsedBody } from "./read-body.ts";
-import { refuse, unavailable } from "./refuse.ts";
-import { UnreadBytes } from "./unread-bytes.ts";
+import { UnreadBytes } from "./outgoing-stream.ts";
 
 /** How a request arrived; left out if no other code saw it before. */
 export interface Arrival {

@@ -22,14 +22,15 @@ import type { Access } from "../request.ts";
 import type { OnError } from "../faults.ts";
 import {
   adminEndpointOptions,
-  dashboardEndpointOptions,
-  metricsEndpointOptions,
   type AdminEndpointOptions,
+  dashboardEndpointOptions,
   type DashboardEndpointOptions,
+  DeclaredRequestOptions,
   type EndpointBeside,
+  longestMs,
+  metricsEndpointOptions,
   type MetricsEndpointOptions,
 } from "./operator-options.ts";
-import { DeclaredRequestOptions, longestMs } from "./request-options.ts";
 
 /** Who sent a request: the owner of its tasks, and what the SDK passes to your own tools. */
 export interface Identity {

@@ -5,7 +5,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Owner } from "../request.ts";
 import type { OnError } from "../faults.ts";
 import type { Authenticate, FetchHandlerOptions, Identity, ProtectedResource } from "./http-options.ts";
-import { refuse } from "./refuse.ts";
+import { refuse } from "./refusals.ts";
 
 /** The owner of what a request creates, with what the SDK hands to the author's own tools. */
 export interface Sender extends Owner {

@@ -11,28 +11,33 @@ import {
 import { hasSessions } from "../../generation/generations.ts";
 import { listenBegin, listenEnd, listensToTasksOnly } from "../../generation/2026-07-28-listen.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { headersRepeat, isExact, type ExactMessage, type ReadHeader } from "../2026-07-28/exact-message.ts";
-import { shareOf } from "../per-principal.ts";
-import type { Owner } from "../request.ts";
+import { headersRepeat, isExact, type ExactMessage, type ReadHeader } from "../2026-07-28/admission.ts";
+import { shareOf } from "../limits.ts";
+import type { Owner, RequestTrace } from "../request.ts";
 import { identityOf, type AuthorIdentity } from "../server-identity.ts";
 import type { TaskServer } from "../task-server.ts";
 import { TaskRequests, type Exchange, type Outgoing } from "./exchange.ts";
 import type { Sender } from "./identify.ts";
 import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
-import { sessionLimits } from "./limits.ts";
+import { sessionLimits } from "./body-reads.ts";
 import type { EarlierRevisions, Incoming, PolledSession } from "./sessions/incoming.ts";
 import { internalError, notAcceptable } from "./sessions/refusals.ts";
-import { acceptedForm, acceptsStreams, idToAnswer } from "./sessions/requests-in.ts";
+import { acceptedForm, acceptsStreams, idToAnswer } from "./sessions/request-ids.ts";
 import { SessionHooks } from "./sessions/session-hooks.ts";
 import { Sessions } from "./sessions/sessions.ts";
-import { SingleRequests } from "./sessions/single-requests.ts";
-import { OutgoingStream } from "./outgoing-stream.ts";
+import { SingleRequests } from "./sessions/requests.ts";
+import {
+  type Backlog,
+  isStream,
+  messageEvent,
+  OutgoingStream,
+  sseEvents,
+  streamHeaders,
+  type UnreadBytes,
+  watchedStream,
+} from "./outgoing-stream.ts";
 import { TaskListeners, isListen } from "./task-listeners.ts";
-import { isStream, messageEvent, streamHeaders, sseEvents } from "./sse.ts";
-import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import { legacyMissingCapability, type OnError } from "../faults.ts";
-import type { RequestTrace } from "../tracing/request-trace.ts";
-import { watchedStream } from "./watched-stream.ts";
 
 /** Routes the messages of admitted requests: to our dispatcher, to the author's server, or to a session. */
 export class Messages {

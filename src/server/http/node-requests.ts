@@ -3,13 +3,13 @@ import { Socket } from "node:net";
 import type { OnError } from "../faults.ts";
 import type { FastPath, OrdinaryPath } from "./fast-path.ts";
 import type { Arrival, Handler } from "./handler.ts";
-import type { NodeRequestLimits } from "./limits.ts";
+import type { NodeRequestLimits } from "./body-reads.ts";
 import { fromNode, namesTwoHosts, type ReceivedMessage } from "./node-request.ts";
 import type { ParsedBody } from "./read-body.ts";
-import { refuse } from "./refuse.ts";
+import { refuse } from "./refusals.ts";
 import type { JsonWithBytes } from "../json-with-bytes.ts";
-import type { Share } from "../per-principal.ts";
-import { UnreadError, type Backlog, type UnreadBytes } from "./unread-bytes.ts";
+import type { Share } from "../limits.ts";
+import { UnreadError, type Backlog, type UnreadBytes } from "./outgoing-stream.ts";
 
 export interface NodeRequestsSetup {
   /** Tried before `handler.fetch`. */

@@ -1,15 +1,145 @@
+import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { adminStatusOf, isAdminFault } from "../../admin/admin-faults.ts";
+import { isJsonObject } from "../../generation/message.ts";
+import { HoldfastError } from "../../task/fault.ts";
 import type { OnError } from "../faults.ts";
-import { adaptedRefusal } from "./admin/admin-answers.ts";
-import { withAnswerHeaders } from "./answer-headers.ts";
-import type { RequestContext } from "./http-options.ts";
-import { httpSettings } from "./http-options.ts";
-import { nodeRequestLimits } from "./limits.ts";
+import type { AuthenticateOperator, NameOptions, Operator } from "./operator-options.ts";
+import { isRole, roles } from "../../admin/roles.ts";
+import { stopping } from "../../task/unanswered.ts";
+import { AllowedNames } from "./admission.ts";
+import { withAnswerHeaders } from "./refusals.ts";
+import { httpSettings, type RequestContext } from "./http-options.ts";
+import { nodeRequestLimits } from "./body-reads.ts";
 import type { NextFunction } from "./node-handler.ts";
-import { pathnameOf, wasRead, type ReceivedMessage } from "./node-request.ts";
+import { pathnameOf, type ReceivedMessage, wasRead } from "./node-request.ts";
 import { NodeRequests } from "./node-requests.ts";
 import type { ParsedBody } from "./read-body.ts";
-import { UnreadBytes } from "./unread-bytes.ts";
+import { UnreadBytes } from "./outgoing-stream.ts";
+
+/** The format of all refusals of an admin endpoint. */
+export function refusal(
+  status: number,
+  code: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return Response.json({ error: { code, message } }, { status, headers });
+}
+
+/** The answer to a thrown error. Faults of the server itself also go to `onError`. */
+export function refusalOf(error: unknown, onError: OnError): Response {
+  if (error instanceof HoldfastError && isAdminFault(error.code)) {
+    const { code, message } = error;
+    const status = adminStatusOf(code);
+    if (status >= 500 && status !== 503) onError(error);
+    return refusal(status, code, message, status === 503 ? { "Retry-After": "1" } : {});
+  }
+  onError(error);
+  return refusal(500, "internal", "Internal error. The server's log has the details.");
+}
+
+const codes: Readonly<Record<number, string>> = { 413: "too_large", 503: "stopping" };
+
+/** Converts a refusal of the MCP endpoint to this endpoint's format. */
+export async function adaptedRefusal(refused: Response): Promise<Response> {
+  const body: unknown = await refused.json();
+  const error = isJsonObject(body) && isJsonObject(body["error"]) ? body["error"] : {};
+  const retryAfter = refused.headers.get("retry-after");
+  return refusal(
+    refused.status,
+    codes[refused.status] ?? "invalid_request",
+    String(error["message"]),
+    retryAfter === null ? {} : { "Retry-After": retryAfter },
+  );
+}
+
+/**
+ * Authenticates one operator by a bearer token, compared in constant time. Use a random token: `openssl rand -hex 32`. Throws
+ * `configuration` for a token that does not fit in a header.
+ *
+ * ```ts
+ * createAdminHandler(tasks, { authenticate: adminToken(process.env.ADMIN_TOKEN, "on-call") });
+ * ```
+ */
+export function adminToken(
+  token: string | undefined,
+  operator: string | Operator = "operator",
+): AuthenticateOperator {
+  // An unset variable must not let everybody in who sends nothing.
+  if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
+    const message =
+      "adminToken needs a token of visible ASCII characters, such as the output of openssl rand -hex 32.";
+    throw new HoldfastError("configuration", message);
+  }
+  const expected = digest(token);
+  const known = typeof operator === "string" ? { actor: operator } : operator;
+  return async ({ headers }) => {
+    const [, given] = /^Bearer +(\S+)$/i.exec(headers.get("authorization") ?? "") ?? [];
+    if (given === undefined) return undefined;
+    return timingSafeEqual(digest(given), expected) ? known : undefined;
+  };
+}
+
+/** Digests have equal length, as the comparison requires. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+export interface OperatorGateOptions extends NameOptions {
+  readonly authenticate: AuthenticateOperator;
+}
+
+/** Admits only operators to an operators' endpoint. */
+export class OperatorGate {
+  readonly #endpoint: string;
+  readonly #authenticate: AuthenticateOperator;
+  readonly #names: AllowedNames;
+  #closed = false;
+
+  constructor(endpoint: "admin" | "metrics" | "dashboard", { authenticate, ...names }: OperatorGateOptions) {
+    this.#endpoint = endpoint;
+    this.#authenticate = authenticate;
+    this.#names = new AllowedNames(names, undefined);
+  }
+
+  /** The operator, or the refusal of the request. */
+  async admit(request: Request): Promise<Operator | Response> {
+    const forbidden = this.#names.refusal(request);
+    if (forbidden !== undefined) return adaptedRefusal(forbidden);
+    const operator = await this.#authenticate(request);
+    // JavaScript callers may say null.
+    if (operator === undefined || operator === null) return this.#unauthenticated();
+    this.#assertOperator(operator);
+    if (this.#closed) throw stopping();
+    return operator;
+  }
+
+  /** Admits no one from now on. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  #unauthenticated(): Response {
+    const message = `The ${this.#endpoint} endpoint requires a valid operator token.`;
+    const challenge = { "WWW-Authenticate": `Bearer realm="${this.#endpoint}"` };
+    return refusal(401, "unauthenticated", message, challenge);
+  }
+
+  #assertOperator({ actor, role }: Operator): void {
+    if (typeof actor !== "string" || actor.trim() === "")
+      throw wrong(
+        `authenticate of the ${this.#endpoint} endpoint returned an operator without a name (actor).`,
+      );
+    // A slip of JavaScript authors must not let anybody act.
+    if (role !== undefined && !isRole(role))
+      throw wrong(`The role of an operator is one of ${roles.join(", ")}, not ${JSON.stringify(role)}.`);
+  }
+}
+
+function wrong(message: string): HoldfastError {
+  return new HoldfastError("configuration", message);
+}
 
 /** An endpoint for operators: a request listener of `node:http`, middleware of Express and others, and a function from request to response. */
 export interface OperatorEndpoint {

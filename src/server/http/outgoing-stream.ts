@@ -1,5 +1,238 @@
-import { keepAliveComment, keepAliveMs } from "./sse.ts";
-import { UnreadError, type Backlog } from "./unread-bytes.ts";
+import type { Share } from "../limits.ts";
+
+/** What waits for one client, of one answer or stream. */
+export interface Backlog {
+  /** This many bytes wait now. Fewer than before means that the client read some. */
+  hold(bytes: number): void;
+  /** Nothing of it waits any more. */
+  end(): void;
+}
+
+/** A stream broke because its client read too little. */
+export class UnreadError extends Error {
+  constructor() {
+    super("The client is not reading its stream.");
+  }
+}
+
+interface Entry {
+  readonly cut: () => void;
+  bytes: number;
+  over: boolean;
+}
+
+interface Held {
+  bytes: number;
+  /** Clients that have read nothing for longest come first. */
+  readonly entries: Set<Entry>;
+}
+
+/**
+ * The bytes that clients have not read yet, with one budget for all. If there is no room for more, of the principal that holds most, the
+ * client that has read nothing for longest is disconnected. One answer counts as at most half of the budget, so that a larger one still
+ * reaches a client that reads.
+ */
+export class UnreadBytes {
+  readonly #maxBytes: number;
+  readonly #shares = new Map<Share, Held>();
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  of(holder: Share): number {
+    return this.#shares.get(holder)?.bytes ?? 0;
+  }
+
+  /** `cut` must drop everything that waits; it is called at most once, and not after the end. */
+  open(holder: Share, cut: () => void): Backlog {
+    const entry: Entry = { cut, bytes: 0, over: false };
+    return {
+      hold: (bytes) => this.#resize(holder, entry, bytes),
+      end: () => {
+        this.#resize(holder, entry, 0);
+        entry.over = true;
+      },
+    };
+  }
+
+  #resize(holder: Share, entry: Entry, waiting: number): void {
+    if (entry.over) return;
+    const bytes = Math.min(waiting, this.#maxBytes / 2);
+    if (bytes > entry.bytes) this.#makeRoom(holder, bytes - entry.bytes);
+    // It may have been the one that gave way.
+    if (!entry.over) this.#set(holder, entry, bytes);
+  }
+
+  #set(holder: Share, entry: Entry, bytes: number): void {
+    const share = this.#shares.get(holder) ?? { bytes: 0, entries: new Set() };
+    this.#shares.set(holder, share);
+    const more = bytes - entry.bytes;
+    this.#bytes += more;
+    share.bytes += more;
+    entry.bytes = bytes;
+    if (more < 0) share.entries.delete(entry); // and to the end, if anything is left of it
+    if (bytes > 0) share.entries.add(entry);
+    if (share.entries.size === 0) this.#shares.delete(holder);
+  }
+
+  #makeRoom(asking: Share, bytes: number): void {
+    while (this.#bytes + bytes > this.#maxBytes) {
+      const holder = this.#largest(asking, bytes);
+      const [entry] = this.#shares.get(holder)?.entries ?? [];
+      if (entry === undefined) return; // nothing waits
+      this.#set(holder, entry, 0);
+      entry.over = true;
+      entry.cut();
+    }
+  }
+
+  /**
+   * The principal that holds most waiting bytes, counting `bytes` to come: a principal that holds as much as another takes nothing from it.
+   */
+  #largest(asking: Share, bytes: number): Share {
+    let largest: Share = null;
+    let most = 0;
+    for (const [holder, share] of this.#shares) {
+      const all = share.bytes + (holder === asking ? bytes : 0);
+      if (all > most) [largest, most] = [holder, all];
+    }
+    return largest;
+  }
+}
+
+const encoder = new TextEncoder();
+
+/** How often a stream that is silent gets a comment, in ms. */
+export const keepAliveMs = 15_000;
+
+export const streamHeaders = {
+  "Content-Type": "text/event-stream",
+  "Cache-Control": "no-cache, no-transform",
+  "X-Accel-Buffering": "no",
+} as const;
+
+/** One message as an event of a stream; a string is JSON text already. With an id, the stream can be resumed after it. */
+export function messageEvent(message: object | string, id?: string): Uint8Array {
+  const json = typeof message === "string" ? message : JSON.stringify(message);
+  return encoder.encode(`event: message\n${id === undefined ? "" : `id: ${id}\n`}data: ${json}\n\n`);
+}
+
+/** An event without a message: a client whose stream breaks after it waits for `retryMs` milliseconds, and resumes it. */
+export function primingEvent(id: string, retryMs: number): Uint8Array {
+  return encoder.encode(`id: ${id}\nretry: ${retryMs}\ndata: \n\n`);
+}
+
+export function isStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") === true;
+}
+
+/** A comment, so that proxies do not close a silent stream. */
+export const keepAliveComment = encoder.encode(": keepalive\n\n");
+
+/** One event of a stream: as it came in, and the JSON in it; a comment has none, nor what only carries an id. */
+export interface SseEvent {
+  readonly bytes: Uint8Array;
+  readonly message: unknown;
+}
+
+/** The events of a stream that the SDK writes, which has one line of data in each; ends with its reader. */
+export async function* sseEvents(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+): AsyncGenerator<SseEvent, void, undefined> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += decoder.decode(value, { stream: true });
+    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
+      const event = text.slice(0, end);
+      text = text.slice(end + 2);
+      yield { bytes: encoder.encode(`${event}\n\n`), message: dataOf(event) };
+    }
+  }
+}
+
+function dataOf(event: string): unknown {
+  const line = event.split("\n").find((candidate) => candidate.startsWith("data:"));
+  const data = line?.slice("data:".length).trim() ?? "";
+  return data === "" ? undefined : JSON.parse(data);
+}
+
+/** A stream on its way to a client. */
+export interface WatchedStream {
+  readonly readable: ReadableStream<Uint8Array>;
+  /** Ends it before its source does, with `last` as the last that its client reads. */
+  end(last: Uint8Array): void;
+}
+
+/**
+ * `body`, read as fast as its client reads. Reports once when it ends, and whether the client has read all. `signal` aborts when the client
+ * disconnects: adapters may not cancel a stream before they have a next chunk to write.
+ */
+export function watchedStream(
+  body: ReadableStream<Uint8Array>,
+  signal: AbortSignal,
+  onEnd: (isRead: boolean) => void,
+): WatchedStream {
+  const reader = body.getReader();
+  let over = false;
+  let cut = false;
+  const end = (isRead: boolean): void => {
+    if (over) return;
+    over = true;
+    signal.removeEventListener("abort", leave);
+    onEnd(isRead);
+  };
+  const leave = (): void => end(false);
+  let out: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const readable = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        out = controller;
+        signal.addEventListener("abort", leave);
+        if (signal.aborted) leave();
+      },
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (cut) return;
+          if (done) {
+            end(true);
+            controller.close();
+          } else {
+            controller.enqueue(value);
+          }
+        } catch (error) {
+          leave();
+          throw error;
+        }
+      },
+      cancel(reason) {
+        leave();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return {
+    readable,
+    end(last) {
+      if (over) return;
+      cut = true;
+      end(true);
+      out?.enqueue(last);
+      out?.close();
+      reader.cancel().catch(() => undefined);
+    },
+  };
+}
 
 /** How a stream ended: everything was passed on, or its reader is gone. */
 export type StreamEnd = "complete" | "abandoned";

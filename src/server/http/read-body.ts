@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { isJsonContentType } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import { messageFault, nodeFault } from "../message-limits.ts";
+import { messageFault, nodeFault } from "../limits.ts";
 import { notUtf8, tooLarge, type BodyReads } from "./body-reads.ts";
-import { refuse } from "./refuse.ts";
+import { refuse } from "./refusals.ts";
 
 export interface BodyForm {
   readonly maxNesting: number;

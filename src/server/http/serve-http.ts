@@ -1,20 +1,40 @@
-import type { Server, RequestListener } from "node:http";
+import type { RequestListener, Server } from "node:http";
+import { type ConnectionLimits, connectionLimits } from "./body-reads.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptions } from "../../options/options.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import type { FetchHandler } from "./fetch-handler.ts";
-import { httpOptions, httpSettings, type HttpOptions } from "./http-options.ts";
-import { connectionLimits } from "./limits.ts";
+import { httpOptions, type HttpOptions, httpSettings } from "./http-options.ts";
 import { isLoopback, listen, urlOf } from "./listen.ts";
-import { nodeHandler } from "./node-handler.ts";
-import { createNodeServer } from "./node-server.ts";
-import { AdminRequests } from "./admin/admin-requests.ts";
-import { DashboardRequests } from "./dashboard/dashboard-requests.ts";
-import { MetricsRequests } from "./metrics/metrics-requests.ts";
+import { nodeHandler, type OpenWork } from "./node-handler.ts";
+import { AdminRequests } from "./admin-endpoint.ts";
+import { DashboardRequests } from "./dashboard/dashboard.ts";
+import { MetricsRequests } from "./metrics-endpoint.ts";
 import { pathnameOf } from "./node-request.ts";
-import type { OpenWork } from "./open-work.ts";
 import { operatorEndpoint } from "./operator-endpoint.ts";
 import type { EndpointBeside } from "./operator-options.ts";
+
+/** A server of `node:http` that does not let its clients be slow, large or many without bounds. */
+export async function createNodeServer(limits: ConnectionLimits, listener: RequestListener): Promise<Server> {
+  // Loads Node's `fetch` and TLS too, which takes longer than all of Holdfast, and servers on stdio use none of it.
+  const { createServer } = await import("node:http");
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, maxHeaders } = limits;
+  const node = createServer(
+    {
+      maxHeaderSize: limits.maxHeaderBytes,
+      headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: keepAliveTimeoutMs,
+      // How exact the first two are.
+      connectionsCheckingInterval: Math.min(5_000, headersTimeoutMs, requestTimeoutMs),
+      insecureHTTPParser: false,
+    },
+    listener,
+  );
+  node.maxConnections = limits.maxConnections;
+  node.maxHeadersCount = maxHeaders + 1;
+  return node;
+}
 
 /** A server that listens. */
 export interface HttpServer {

@@ -14,11 +14,19 @@ import { stopping } from "../../task/unanswered.ts";
 import type { Sender } from "./identify.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
-import { PerPrincipal, shareOf, type Share } from "../per-principal.ts";
-import { type UnreadBytes, UnreadError, type Backlog } from "./unread-bytes.ts";
-import { isStream, messageEvent, keepAliveComment, keepAliveMs, sseEvents } from "./sse.ts";
-import { tooManyRequests } from "./too-many-requests.ts";
-import { watchedStream } from "./watched-stream.ts";
+import { PerPrincipal, shareOf, type Share } from "../limits.ts";
+import {
+  type Backlog,
+  isStream,
+  keepAliveComment,
+  keepAliveMs,
+  messageEvent,
+  sseEvents,
+  type UnreadBytes,
+  UnreadError,
+  watchedStream,
+} from "./outgoing-stream.ts";
+import { tooManyRequests } from "./refusals.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { Listening } from "../listen/listening.ts";
 

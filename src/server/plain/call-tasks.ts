@@ -6,14 +6,11 @@ import type { Tool } from "../../runtime/tool/tool.ts";
 import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { HoldfastError, isUnknownTask, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { receivedBy } from "../received.ts";
-import { originOf } from "../request.ts";
-import { askable } from "./capabilities.ts";
+import { originOf, receivedBy } from "../request.ts";
+import { askable, generation, type PlainCall, scopeOf } from "./plain-policies.ts";
 import { callKeys, furtherKey, isCallKey, isKeyOf, type CallKeys } from "../../runtime/call-keys.ts";
-import { retryMs, type Deliveries } from "./delivery.ts";
-import type { Joins } from "./joins.ts";
-import { generation, scopeOf, type PlainCall } from "./plain-call.ts";
-import { newReference } from "./references.ts";
+import { type Deliveries, type Joins, retryMs } from "./delivery.ts";
+import { newReference } from "../named-tasks.ts";
 
 /** What the tool's `prepare` returned, if it ran in rounds of the call, before there is a task. */
 export interface Prepared {

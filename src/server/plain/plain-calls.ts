@@ -4,20 +4,22 @@ import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { errorResult, resultOutcome } from "../../task/outcome.ts";
 import { cancelledByCaller } from "../../task/status-text.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
-import type { Answer } from "../answer.ts";
+import type { Answer } from "../request.ts";
 import { type OnError, waitOutStop } from "../faults.ts";
-import { sentProgress, newestShown, shownProgress } from "../log/shown-progress.ts";
+import { type LogLine, logLines, newestShown, sentProgress, shownProgress } from "../log-messages.ts";
 import { CallTasks, type Prepared } from "./call-tasks.ts";
-import { canBeAsked, cannotAsk, isForModel, lacking } from "./capabilities.ts";
-import { Deliveries, type Waiting } from "./delivery.ts";
-import { Joins } from "./joins.ts";
-import type { Departure } from "./departure.ts";
-import type { PlainCall } from "./plain-call.ts";
-import type { PlainPolicies } from "./plain-policies.ts";
-import { ticket } from "./ticket.ts";
-import { workSoFar } from "./work-so-far.ts";
+import {
+  canBeAsked,
+  cannotAsk,
+  type Departure,
+  isForModel,
+  lacking,
+  type PlainCall,
+  type PlainPolicies,
+} from "./plain-policies.ts";
+import { Deliveries, Joins, type Waiting } from "./delivery.ts";
+import { ticket, workSoFar } from "./ticket.ts";
 import { isAtLeast, logMessage, type JsonObject } from "../../generation/message.ts";
-import { logLines, type LogLine } from "../log/log-lines.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
 import { waitFor } from "../../runtime/wait-for.ts";

@@ -1,9 +1,97 @@
-import { settingsOf, type Settings } from "../../options/options.ts";
-import type { Registry } from "../../runtime/tool/registry.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { isForPeople } from "../../runtime/questions/open-questions.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
+import { type InputRequest, missingForInput } from "../../task/journal.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { type Settings, settingsOf } from "../../options/options.ts";
+import type { Registry } from "../../runtime/tool/registry.ts";
 import { pollingToolOptions, type PollingToolOptions } from "../tasks-options.ts";
+import type { Requestor } from "../../runtime/runtime.ts";
+import type { Outcome } from "../../task/outcome.ts";
+import type { TaskSnapshot } from "../../task/record.ts";
+import type { LogLevel } from "../../task/task-line.ts";
+import type { Answer, ToolRequest } from "../request.ts";
+
+/** What the model can answer with a polling tool if the client cannot be asked. */
+const answeredByModel: readonly string[] = ["elicitation", "sampling"];
+
+/** The questions that a task may ask: those that the client can answer and, with tickets, those that its model can. */
+export function askable(capabilities: JsonObject, policy: PlainPolicy): JsonObject {
+  if (policy === "wait") return capabilities;
+  const { elicitation, sampling = {} } = capabilities;
+  return { ...capabilities, sampling, elicitation: withForms(elicitation) };
+}
+
+/** What the tool requires and neither the client has declared nor, with tickets, its model can answer. */
+export function lacking(
+  { requires }: Tool,
+  capabilities: JsonObject,
+  policy?: PlainPolicy,
+): readonly string[] {
+  return requires.filter(
+    (name) => !isJsonObject(capabilities[name]) && !(policy === "ticket" && answeredByModel.includes(name)),
+  );
+}
+
+/** The error text for a call whose client lacks what the tool requires. */
+export function cannotAsk({ name }: Tool, missing: readonly string[]): string {
+  return `Tool ${name} needs client capabilities that the client did not declare: ${missing.join(", ")}.`;
+}
+
+/**
+ * Before 2026-07-28, the fault of a call that asks for a task and whose client lacks what the tool requires. A call without
+ * a task gets the same text as a result.
+ */
+export function refusedAsTask(tool: Tool, capabilities: JsonObject): HoldfastError | undefined {
+  const missing = lacking(tool, capabilities);
+  return missing.length === 0 ? undefined : new HoldfastError("invalid_params", cannotAsk(tool, missing));
+}
+
+/** Whether the client itself can be asked the question. */
+export function canBeAsked({ method, params }: InputRequest, capabilities: JsonObject): boolean {
+  return missingForInput(method, JSON.parse(params) as JsonObject, capabilities) === undefined;
+}
+
+/** Whether the model answers the question, since its client cannot be asked. */
+export function isForModel(question: InputRequest, capabilities: JsonObject): boolean {
+  return !canBeAsked(question, capabilities) && !isForPeople(question);
+}
+
+/** A client that names no mode of elicitation supports forms; one that names some supports these only. */
+function withForms(elicitation: unknown): JsonObject {
+  if (!isJsonObject(elicitation)) return {};
+  return Object.keys(elicitation).length === 0 ? elicitation : { ...elicitation, form: {} };
+}
+
+/**
+ * How a caller left before its answer. `cancelled`: it wants no result. `timed_out`: it waited for as long as it could, and its
+ * model may well call again.
+ */
+export type Departure = "cancelled" | "timed_out";
+
+/**
+ * What clients send in `notifications/cancelled` on a timeout: "McpError: MCP error -32001: Request timed out" and "Maximum total timeout
+ * exceeded" (the SDKs for TypeScript), "timed out after 30s" (Python), "context deadline exceeded" (Go), "request timeout" (Rust),
+ * "TimeoutError: The operation was aborted due to timeout" (AbortSignal.timeout).
+ */
+const timeIsOver = /tim(?:e|ed|es|ing)[\s_-]?out|deadline exceeded/i;
+
+/** What a person cancels is mostly cancelled sooner than this, and no client times out sooner, in ms. */
+const shortestTimeoutMs = 5_000;
+
+/**
+ * By the reason of the client's cancel, a text for people. A wrong guess costs little: the task runs on for the grace period, or is
+ * cancelled like any task whose caller cancels it.
+ */
+export function departureByReason(reason: unknown): Departure {
+  return typeof reason === "string" && timeIsOver.test(reason) ? "timed_out" : "cancelled";
+}
+
+/** By how long the client waited until it closed the stream, which is all that is known since 2026-07-28. */
+export function departureAfter(waitedMs: number): Departure {
+  return waitedMs > shortestTimeoutMs ? "timed_out" : "cancelled";
+}
 
 /** The polling tools, which a model uses after a ticket to get the result, cancel, answer a question or list calls. */
 const pollingToolKinds = ["result", "cancel", "answer", "list"] as const;
@@ -117,4 +205,58 @@ export function nameTaken(kind: PollingToolKind, name: string, cause?: unknown):
     `Tool "${name}" has the same name as a polling tool. Rename it, or set pollingTools.${kind}.`,
     { cause },
   );
+}
+
+/** The generation of tasks for callers without tasks. */
+export const generation = "plain";
+
+/** The caller, if known. */
+export interface PlainOwner {
+  /** Null if the server does not tell callers apart (A-39). */
+  readonly principal: string | null;
+  /** Distinguishes callers without a principal; undefined for a request without a session. */
+  readonly session: string | undefined;
+  /** The scopes of the caller's token; left out: all. */
+  readonly scopes?: readonly string[] | undefined;
+}
+
+/**
+ * The scope in which a caller's references are unique: its principal, or else its session. Undefined for an unknown caller, whose tasks can
+ * then be found by their ids only.
+ */
+export function scopeOf({ principal, session }: PlainOwner): string | undefined {
+  if (principal !== null) return `principal:${principal}`;
+  return session === undefined ? undefined : `session:${session}`;
+}
+
+/** A call of a client without tasks, as its revision of the protocol serves it. */
+export interface PlainCall {
+  readonly request: ToolRequest;
+  readonly owner: PlainOwner;
+  /** What the client can be asked on this call; empty if no question reaches it. */
+  readonly capabilities: JsonObject;
+  /** Called when the call waits for a task that another call created; left out if nothing needs it. */
+  joined?(task: string): void;
+  /** The answer in the form of the revision. */
+  answerOf(outcome: Outcome): Answer;
+  /** Asks the client the open questions of the task until the signal aborts; left out if `askByAnswer` does it. */
+  attend?(id: string, requestor: Requestor, signal: AbortSignal): void;
+  /** The answer that asks the open questions (MRTR): the client makes the call again with their answers. */
+  askByAnswer?(snapshot: TaskSnapshot): Promise<Answer>;
+  /** From which level on its client wants log messages now; undefined: it wants none. */
+  logLevel(): LogLevel | undefined;
+  /** Sends a log message with these params. */
+  log(params: JsonObject): void;
+  /** Whether its client wants progress. */
+  readonly hasProgressToken: boolean;
+  /** Sends progress under the call's progress token; does nothing if it has none. */
+  progress(report: JsonObject): void;
+  /** Calls `action` once, with whether the answer to this call has reached the client, as far as the transport knows. */
+  afterAnswer(action: (arrived: boolean) => void): void;
+  /** Whether the client waits for the answer now, as far as the transport knows: not if its connection broke. */
+  isWaitedFor(): boolean;
+  /** Calls `listener` when its connection breaks; returns a function that stops this. Left out if that aborts the signal. */
+  onBroken?(listener: () => void): () => void;
+  /** How the client left, if the signal aborted since it did. */
+  departure(): Departure | undefined;
 }

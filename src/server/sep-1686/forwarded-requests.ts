@@ -1,17 +1,103 @@
 import {
-  ProtocolError,
   type JSONRPCRequest,
   type JSONRPCResponse,
+  ProtocolError,
   type RequestId,
 } from "@modelcontextprotocol/server";
+import type { JsonObject } from "../../generation/message.ts";
+import {
+  createdNotification,
+  generation,
+  readTaskParams,
+  relatedTaskOf,
+  requestAnswer,
+} from "../../generation/sep-1686.ts";
+import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
+import { HoldfastError, isUnknownTask, unknownTask } from "../../task/fault.ts";
+import { refusedAsTask, scopeOf } from "../plain/plain-policies.ts";
+import type { TaskSession } from "../sessions/task-session.ts";
 import type { OtherRequest, Registry } from "../../runtime/tool/registry.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
-import { HoldfastError } from "../../task/fault.ts";
 import { taskId } from "../../task/task-id.ts";
-import type { Answer } from "../answer.ts";
+import {
+  type Answer,
+  answerOf,
+  originOf,
+  progressTokenOf,
+  receivedBy,
+  type ToolRequest,
+} from "../request.ts";
 import type { DispatchContext } from "../dispatch/dispatch-transport.ts";
-import { answerAsTask } from "./answer-as-task.ts";
-import type { SepSession } from "./sep-session.ts";
+import type { TaskSnapshot } from "../../task/record.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
+import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
+
+/** A connection whose client can have tasks of SEP-1686. */
+export interface SepSession extends TaskSession {
+  /** The scope in which the client's ids are unique: its principal, else its session (A-43). */
+  readonly scope: string;
+  /** Cancels that are not stored yet. Later requests on this connection wait for them (S-063). */
+  readonly cancels: Set<Promise<void>>;
+}
+
+/** Undefined for a client without principal and session: others could use the ids that it chooses, so it has no tasks (S-009). */
+export function sepSessionOf(
+  session: Omit<TaskSession, "requestor" | "find" | "scope">,
+): SepSession | undefined {
+  const { principal, streams } = session.connection;
+  const scope = scopeOf({ principal, session: streams.sessionKey });
+  if (scope === undefined) return undefined;
+  const find = (name: string): Promise<string> => ownTask(session.runtime, scope, name);
+  return { ...session, find, scope, requestor: { generation, principal }, cancels: new Set() };
+}
+
+/** Rejects with `unknown_task`, for another's too (A-40). */
+async function ownTask(runtime: Runtime, scope: string, wireId: string): Promise<string> {
+  const id = await runtime.find({ generation, scope, wireId });
+  if (id === undefined) throw unknownTask();
+  return id;
+}
+
+/** Cancels a task; one that has ended is left as it is (S-066). */
+export async function cancelTask(session: SepSession, id: string): Promise<void> {
+  await cancelling(session, () => cancelIfRunning(session, id));
+}
+
+/**
+ * Cancels the task whose request a `notifications/cancelled` names, if it also names the task, and the request id matches: the task may be
+ * from an earlier connection or process (S-061, S-063). A request of this connection is cancelled by its own signal.
+ */
+export async function cancelNamed(session: SepSession, cancelled: JsonObject): Promise<void> {
+  const related = relatedTaskOf(cancelled);
+  if (related === undefined) return;
+  await cancelling(session, async () => {
+    try {
+      const id = await session.find(related);
+      const { requestId } = await session.runtime.originOf(id, session.requestor);
+      if (requestId === cancelled["requestId"]) await cancelIfRunning(session, id);
+    } catch (error) {
+      if (!isUnknownTask(error)) throw error;
+    }
+  });
+}
+
+async function cancelling({ cancels }: SepSession, cancel: () => Promise<void>): Promise<void> {
+  const work = cancel();
+  cancels.add(work);
+  try {
+    await work;
+  } finally {
+    cancels.delete(work);
+  }
+}
+
+async function cancelIfRunning({ runtime, requestor }: SepSession, id: string): Promise<void> {
+  try {
+    await runtime.cancelNow(id, requestor);
+  } catch (error) {
+    if (!isUnknownTask(error)) throw error;
+  }
+}
 
 /** Forwards the request of a task to the author's server; the signal aborts when the task is cancelled. */
 type Forward = (signal: AbortSignal) => Promise<object>;
@@ -133,5 +219,91 @@ export class ForwardedRequests {
       cancelled.removeEventListener("abort", onCancelled);
       closing.removeEventListener("abort", onClosing);
     }
+  }
+}
+
+/** What runs as the task. */
+type TaskWork = Pick<
+  TaskCall,
+  "id" | "method" | "tool" | "arguments" | "requiredScopes" | "prepareInTask" | "received"
+>;
+
+/** Throws the fault of a call that asks for a task, before its arguments are validated. */
+export function refuseCall(params: JsonObject, tool: Tool, capabilities: JsonObject): void {
+  readTaskParams(params);
+  const refusal = refusedAsTask(tool, capabilities);
+  if (refusal !== undefined) throw refusal;
+}
+
+/** Answers a call that asks for a task with the outcome of the task; rejects as `answerAsTask` does. */
+export async function callTool(tool: Tool, request: ToolRequest, session: SepSession): Promise<Answer> {
+  const args = request.params["arguments"];
+  const validated = await validateArguments(tool, args);
+  if (!validated.ok) return answerOf(validated.outcome);
+  const requiredScopes = request.access?.neededFor(tool.name) ?? [];
+  const prepares = tool.prepare === undefined ? {} : { prepareInTask: true as const };
+  const received = receivedBy(tool, request);
+  const work = { tool: tool.name, arguments: args, requiredScopes, received, ...prepares };
+  return answerAsTask(work, request, session);
+}
+
+/**
+ * Creates the task that a request asks for, announces it, and answers with its outcome when it has ended, as if there were no task (S-011
+ * to S-015). If the client disconnects, the task continues; if it cancels the request, the task is cancelled (S-063). Rejects with
+ * `wire_id_taken` for an id that is in use (A-19), as `create` does, and with the reason of the signal.
+ */
+async function answerAsTask(work: TaskWork, request: ToolRequest, session: SepSession): Promise<Answer> {
+  const { id, params, signal, auth, trace } = request;
+  const { runtime, connection, requestor, scope } = session;
+  const asked = readTaskParams(params);
+  if (asked === undefined) throw new HoldfastError("internal", "The request asks for no task.");
+  signal.throwIfAborted(); // before there is a task
+  const origin = originOf(request, connection.capabilities, runtime.registry, connection.streams.sessionKey);
+  const created = await runtime.create({
+    ...requestor,
+    ...work,
+    scope,
+    wireId: asked.taskId,
+    origin,
+    credentials: auth?.credentials,
+    keepAlive: true,
+    queued: true,
+    ...(asked.keepAliveMs === undefined ? {} : { ttlMs: asked.keepAliveMs }),
+  });
+  const announcement = createdNotification(asked.taskId);
+  await connection.deliver(announcement.method, announcement.params, id);
+  return answerAtEnd(created, { id, params, signal, trace }, session);
+}
+
+/** Answers a request with the outcome of its task when that has ended; rejects with the reason of the signal. */
+export async function answerAtEnd(
+  created: TaskSnapshot,
+  { id, params, signal, trace }: ToolRequest,
+  session: SepSession,
+): Promise<Answer> {
+  trace?.about(created.task.id);
+  const { subscriptions, connection, requestor } = session;
+  const progressToken = progressTokenOf(params);
+  const failed = new AbortController();
+  // After a cancel, wait on until the task has ended: else its questions would be asked again on another stream.
+  const onAbort = (): void => {
+    if (connection.closing.aborted) return;
+    cancelTask(session, created.task.id).catch((error: unknown) => failed.abort(error));
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    if (signal.aborted) onAbort();
+    // If the stream of the request breaks, questions use another one of the connection.
+    else subscriptions.follow(created, requestor, { connection, progressToken: undefined });
+    const over = AbortSignal.any([connection.closing, connection.lost(id, signal), failed.signal]);
+    const wait = { connection, request: id, signal: over, progressToken };
+    const finished = await subscriptions.finished(created.task.id, requestor, wait);
+    signal.throwIfAborted();
+    return requestAnswer(finished);
+  } catch (error) {
+    if (!failed.signal.aborted) signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }

@@ -3,26 +3,35 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
-import { answerOf, type Answer } from "../answer.ts";
+import {
+  type Answer,
+  answerOf,
+  callerOf,
+  progressTokenOf,
+  receivedBy,
+  type ToolRequest,
+} from "../request.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { OnError } from "../faults.ts";
-import { departureByReason, type Departure } from "../plain/departure.ts";
-import type { PlainCall } from "../plain/plain-call.ts";
+import {
+  cannotAsk,
+  type Departure,
+  departureByReason,
+  lacking,
+  type PlainCall,
+  type PollingToolKind,
+} from "../plain/plain-policies.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
-import type { PollingToolKind } from "../plain/plain-policies.ts";
 import type { PollingTools } from "../plain/polling-tools.ts";
-import { progressTokenOf, type ToolRequest, callerOf } from "../request.ts";
-import type { NotificationFormat } from "../subscriptions/notification-format.ts";
-import { TaskSubscriptions } from "../subscriptions/task-subscriptions.ts";
+import type { NotificationFormat } from "../subscriptions/subscribers.ts";
+import { TaskSubscriptions } from "../subscriptions/subscriptions.ts";
 import { missingForInput, type InputMethod } from "../../task/journal.ts";
 import { inputFailed } from "../../runtime/questions/answers.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { errorResult, type Outcome } from "../../task/outcome.ts";
-import { firstAttempt, judgeReply, paramsFor } from "../connection/question-retry.ts";
-import { DirectReports } from "../log/direct-reports.ts";
-import { cannotAsk, lacking } from "../plain/capabilities.ts";
-import { receivedBy } from "../received.ts";
+import { firstAttempt, judgeReply, paramsFor } from "../connection/question.ts";
+import { DirectReports } from "../log-messages.ts";
 import { cannotBeAsked } from "../streams.ts";
 
 /** Clients without tasks get no notifications about them. A question belongs to their call. */

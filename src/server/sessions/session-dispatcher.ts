@@ -7,23 +7,17 @@ import type {
 import { generation as core } from "../../generation/2025-11-25.ts";
 import { generation as sepGeneration } from "../../generation/sep-1686.ts";
 import { type JsonObject, logLevelOf, setLevelMethod } from "../../generation/message.ts";
-import type { Answer } from "../answer.ts";
+import type { Answer, MessageContext, Owner, RequestTrace } from "../request.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { Connection } from "../connection/connection.ts";
 import type { Amend, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
-import { withTemplates } from "../dispatch/lines-announcement.ts";
-import { initializeResult, recognisedMsOfAsked, sessionTools } from "../dispatch/merge.ts";
-import { isStopping } from "../faults.ts";
-import type { MessageContext, Owner } from "../request.ts";
-import { ForwardedRequests } from "../sep-1686/forwarded-requests.ts";
-import { cancelNamed, sepSessionOf } from "../sep-1686/sep-session.ts";
-import { refusalOf } from "../refusal-events.ts";
+import { initializeResult, recognisedMsOfAsked, sessionTools, withTemplates } from "../dispatch/merge.ts";
+import { isStopping, refusalOf } from "../faults.ts";
+import { cancelNamed, ForwardedRequests, sepSessionOf } from "../sep-1686/forwarded-requests.ts";
 import type { Streams } from "../streams.ts";
-import type { RequestTrace } from "../tracing/request-trace.ts";
-import type { RequestTracing } from "../tracing/request-tracing.ts";
-import { Client } from "./client.ts";
-import type { SessionContext, SessionServices } from "./session-context.ts";
+import type { RequestTracing } from "../tracing.ts";
+import { Client, type SessionContext, type SessionServices } from "./session-context.ts";
 import { SessionRequests } from "./session-requests.ts";
 
 /** How many tasks of one session are followed after a restart. */

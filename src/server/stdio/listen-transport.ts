@@ -22,9 +22,9 @@ import { readCapabilities } from "../../generation/2026-07-28.ts";
 import type { HoldfastError } from "../../task/fault.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { Listening } from "../listen/listening.ts";
-import { messageFault } from "../message-limits.ts";
+import { messageFault } from "../limits.ts";
 import type { TaskServer } from "../task-server.ts";
-import { ConnectionTraces } from "../tracing/connection-traces.ts";
+import { ConnectionTraces } from "../tracing.ts";
 
 /** A listen request for tasks: what is pushed, or the fault that it is refused with once the SDK has checked the rest. */
 interface Subscription {

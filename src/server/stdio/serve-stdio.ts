@@ -7,8 +7,8 @@ import { onePipe } from "../streams.ts";
 import { assertOptions, isObject, number, settingsOf, tableOf, value } from "../../options/options.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { ListenTransport } from "./listen-transport.ts";
-import { RatedTransport } from "../transport/rated-transport.ts";
-import { NodeCount } from "../message-limits.ts";
+import { RatedTransport } from "../serve-transport.ts";
+import { NodeCount } from "../limits.ts";
 
 class DeclaredStdioOptions {
   /** The stream of incoming messages. Default `process.stdin`. */

@@ -3,16 +3,19 @@ import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import type { TaskSnapshot, TaskRecord, Progress } from "../../task/record.ts";
 import type { Connection } from "../connection/connection.ts";
-import { Subscribers } from "./subscribers.ts";
-import { PendingQuestions } from "./pending-questions.ts";
+import {
+  type NotificationFormat,
+  PendingQuestions,
+  type Subscriber,
+  Subscribers,
+  type SubscriptionSetup,
+  type Waiter,
+} from "./subscribers.ts";
 import { isStopping } from "../faults.ts";
-import type { Subscriber, SubscriptionSetup, Waiter } from "./subscriber.ts";
 import { isAtLeast } from "../../generation/message.ts";
-import { logLines, type LogLine } from "../log/log-lines.ts";
-import { newestShown, sentProgress, shownProgress } from "../log/shown-progress.ts";
+import { type LogLine, logLines, newestShown, sentProgress, shownProgress } from "../log-messages.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { pushed } from "../tracing/pushed.ts";
-import type { NotificationFormat } from "./notification-format.ts";
+import { pushed } from "../tracing.ts";
 
 /**
  * How long questions wait for the answer that names their task, in ms: on another stream they could arrive first, and

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished, vi } from "vitest";
-import { EventStreams } from "../../../src/server/http/admin/admin-requests.ts";
+import { EventStreams } from "../../../src/server/http/admin-endpoint.ts";
 
 /** What follows something, and says whether it still does. */
 class Followed {

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readBearer } from "../../../src/server/auth/oauth-resource.ts";
-import { Scopes } from "../../../src/server/auth/scopes.ts";
+import { readBearer, Scopes } from "../../../src/server/auth/oauth-resource.ts";
 
 const scopes = new Scopes({ required: ["all"], tools: { send: ["send"] }, tasks: ["tasks"] });
 const odd = fc.constantFrom(

@@ -1,4 +1,4 @@
-import { Scopes } from "../../../src/server/auth/scopes.ts";
+import { Scopes } from "../../../src/server/auth/oauth-resource.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import { text } from "../../kit/messages.ts";
 import { SessionClient } from "../../kit/session-client.ts";

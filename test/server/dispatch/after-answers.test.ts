@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { AfterAnswers } from "../../../src/server/dispatch/after-answers.ts";
+import { AfterAnswers } from "../../../src/server/dispatch/dispatch-transport.ts";
 
 it("reports once what became of an answer", () => {
   const after = new AfterAnswers();

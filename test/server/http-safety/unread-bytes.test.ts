@@ -1,10 +1,9 @@
 import { expect, it } from "vitest";
-import { UnreadBytes, type Backlog } from "../../../src/server/http/unread-bytes.ts";
+import { type Backlog, OutgoingStream, UnreadBytes } from "../../../src/server/http/outgoing-stream.ts";
 import { TaskStream } from "../../../src/server/http/task-listeners.ts";
-import { OutgoingStream } from "../../../src/server/http/outgoing-stream.ts";
-import { LineFeed } from "../../../src/server/listen/line-feed.ts";
+import { LineFeed } from "../../../src/server/listen/feeds.ts";
 import { Listening } from "../../../src/server/listen/listening.ts";
-import type { Principal } from "../../../src/server/per-principal.ts";
+import type { Principal } from "../../../src/server/limits.ts";
 import { rest } from "../../../src/testing/clocks.ts";
 import { Process } from "../../runtime/harness.ts";
 

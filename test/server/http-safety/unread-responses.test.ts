@@ -1,10 +1,10 @@
 import { createServer, type ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { expect, it, onTestFinished } from "vitest";
-import { nodeRequestLimits } from "../../../src/server/http/limits.ts";
+import { nodeRequestLimits } from "../../../src/server/http/body-reads.ts";
 import { listen } from "../../../src/server/http/listen.ts";
 import { NodeRequests } from "../../../src/server/http/node-requests.ts";
-import { UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
+import { UnreadBytes } from "../../../src/server/http/outgoing-stream.ts";
 import { head, RawConnection } from "../../kit/raw-connection.ts";
 import { text } from "../../kit/messages.ts";
 import { serve } from "../../kit/server.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { FakeClock } from "../../../src/testing/clocks.ts";
-import { DirectReports } from "../../../src/server/log/direct-reports.ts";
+import { DirectReports } from "../../../src/server/log-messages.ts";
 
 interface Scene {
   readonly clock: FakeClock;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sentProgress, newestShown, shownProgress } from "../../../src/server/log/shown-progress.ts";
+import { sentProgress, newestShown, shownProgress } from "../../../src/server/log-messages.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 
 const line = { seq: 7, level: "info", text: "page 7" } as const;

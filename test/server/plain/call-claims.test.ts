@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
 import { furtherKey } from "../../../src/runtime/call-keys.ts";
 import { KeyClaims, Tried } from "../../../src/server/plain/call-tasks.ts";
-import type { PlainCall } from "../../../src/server/plain/plain-call.ts";
+import type { PlainCall } from "../../../src/server/plain/plain-policies.ts";
 import type { KeyedTask } from "../../../src/store/store.ts";
 
 const callOf = (principal: string, isWaitedFor = true): PlainCall =>

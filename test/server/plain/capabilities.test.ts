@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { askable, lacking } from "../../../src/server/plain/capabilities.ts";
+import { askable, lacking } from "../../../src/server/plain/plain-policies.ts";
 import type { Tool } from "../../../src/runtime/tool/tool.ts";
 
 it("lets the model stand in for forms and sampling, with tickets only", () => {

@@ -9,7 +9,7 @@ import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { createTaskServer } from "../../../src/server/create-task-server.ts";
 import { PlainPolicies, type PlainOptions } from "../../../src/server/plain/plain-policies.ts";
 import { settingsOf } from "../../../src/options/options.ts";
-import { rateOptions } from "../../../src/server/rates/rate-options.ts";
+import { rateOptions } from "../../../src/server/limits.ts";
 import { RequestForwarder } from "../../../src/server/sep-1686/forwarded-requests.ts";
 import type { TaskServer } from "../../../src/server/task-server.ts";
 import type { TaskStore } from "../../../src/store/store.ts";

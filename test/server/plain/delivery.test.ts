@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Leaving, Runtime } from "../../../src/runtime/runtime.ts";
 import { callKeys } from "../../../src/runtime/call-keys.ts";
 import { Deliveries } from "../../../src/server/plain/delivery.ts";
-import type { PlainCall } from "../../../src/server/plain/plain-call.ts";
+import type { PlainCall } from "../../../src/server/plain/plain-policies.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 import { rest } from "../../../src/testing/clocks.ts";

@@ -1,7 +1,7 @@
 import { McpError, ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
-import { departureAfter, departureByReason } from "../../../src/server/plain/departure.ts";
+import { departureAfter, departureByReason } from "../../../src/server/plain/plain-policies.ts";
 
 it.each([
   String(McpError.fromError(ErrorCode.RequestTimeout, "Request timed out", { timeout: 60_000 })),

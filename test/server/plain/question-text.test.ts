@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { answerFor, describeQuestion } from "../../../src/server/plain/question-text.ts";
+import { answerFor, describeQuestion } from "../../../src/server/plain/ticket.ts";
 
 it("shows a model the prompt of a sampling question, and takes its text", () => {
   const question = {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
-import { newReference, readReference } from "../../../src/server/plain/references.ts";
+import { newReference, readReference } from "../../../src/server/named-tasks.ts";
 
 it("makes references of clear letters, and reads them with any spacing and case", () => {
   const made = Array.from({ length: 2_000 }, () => newReference(randomBytes));

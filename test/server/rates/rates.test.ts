@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { RateSettings } from "../../../src/server/rates/rate-options.ts";
+import type { RateSettings } from "../../../src/server/limits.ts";
 import type { HoldfastError } from "../../../src/task/fault.ts";
-import { Rates } from "../../../src/server/rates/rates.ts";
+import { Rates } from "../../../src/server/rates.ts";
 
 const off: RateSettings = {
   callsPerMinute: null,

@@ -1,13 +1,95 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Operator } from "../operator-options.ts";
 import type { BodyReads } from "../body-reads.ts";
-import type { OperatorGate } from "../operator-gate.ts";
+import { adaptedRefusal, type OperatorGate, refusal } from "../operator-endpoint.ts";
 import type { ParsedBody } from "../read-body.ts";
-import { csrfCookie, isToken, strictCookie, tokenCookie, tokenIn } from "./cookies.ts";
-import { newCsrf } from "./csrf.ts";
 import { isJsonObject } from "../../../generation/message.ts";
-import { adaptedRefusal, refusal } from "../admin/admin-answers.ts";
-import { escapeHtml } from "./escape-html.ts";
+
+const references: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Text as HTML shows it, also between quotes. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => references[character] ?? character);
+}
+
+/** What an operator logged in with. */
+export const operatorCookie = "holdfast-operator";
+/** What a request that changes something has to repeat in a header, which no page of others can read or send. */
+export const csrfCookie = "holdfast-csrf";
+
+/** Browsers drop larger cookies without a word. */
+const mostChars = 3_900;
+
+export interface CookieScope {
+  readonly path: string;
+  /** Whether it is sent over HTTPS alone. */
+  readonly secure: boolean;
+}
+
+/** The token in the cookie of a request; undefined if there is none. */
+function tokenIn(request: Request): string | undefined {
+  const value = cookieIn(request, operatorCookie) ?? "";
+  const token = /^[\w-]+$/.test(value) ? Buffer.from(value, "base64url").toString("latin1") : "";
+  return isToken(token) ? token : undefined;
+}
+
+/** Whether a text can be a token, which a header takes and a cookie has room for. */
+function isToken(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text) && text.length <= (mostChars / 4) * 3;
+}
+
+function cookieIn({ headers }: Request, name: string): string | undefined {
+  const prefix = `${name}=`;
+  const pair = (headers.get("cookie") ?? "").split(/; */).find((each) => each.startsWith(prefix));
+  return pair?.slice(prefix.length);
+}
+
+/** Lax, so that operators who follow a link to a task are logged in there. */
+function tokenCookie(token: string, scope: CookieScope): string {
+  return `${operatorCookie}=${Buffer.from(token, "latin1").toString("base64url")}; ${attributes("Lax", scope)}`;
+}
+
+export function strictCookie(name: string, value: string, scope: CookieScope): string {
+  return `${name}=${value}; ${attributes("Strict", scope)}`;
+}
+
+export function noCookie(name: string, path: string): string {
+  return `${name}=; Path=${path}; HttpOnly; Max-Age=0`;
+}
+
+function attributes(sameSite: "Lax" | "Strict", { path, secure }: CookieScope): string {
+  return `Path=${path}; HttpOnly; SameSite=${sameSite}${secure ? "; Secure" : ""}`;
+}
+
+const bytes = 32;
+const csrfForm = /^[\w-]{43}$/;
+
+/** The token in the cookie of a request, if it can be one of ours. */
+export function csrfIn(request: Request): string | undefined {
+  const value = cookieIn(request, csrfCookie) ?? "";
+  return csrfForm.test(value) ? value : undefined;
+}
+
+export function newCsrf(): string {
+  return randomBytes(bytes).toString("base64url");
+}
+
+/** Whether a request comes from the page: it repeats in a header what is in its cookie. */
+export function repeatsCsrf(request: Request): boolean {
+  const expected = csrfIn(request);
+  const given = request.headers.get("x-csrf-token") ?? "";
+  return (
+    expected !== undefined &&
+    csrfForm.test(given) &&
+    timingSafeEqual(Buffer.from(given), Buffer.from(expected))
+  );
+}
 
 export interface LoginSetup {
   /** Of the dashboard. */
@@ -126,12 +208,12 @@ export async function loginForm(
   const fields = parsed === undefined ? await bodies.text(request) : parsed.value;
   if (fields instanceof Response) return adaptedRefusal(fields);
   if (isJsonObject(fields) && !(fields instanceof Uint8Array))
-    return { token: text(fields["token"]), next: text(fields["next"]) };
-  const search = new URLSearchParams(text(fields));
+    return { token: textOf(fields["token"]), next: textOf(fields["next"]) };
+  const search = new URLSearchParams(textOf(fields));
   return { token: search.get("token") ?? "", next: search.get("next") ?? "" };
 }
 
-function text(value: unknown): string {
+function textOf(value: unknown): string {
   if (value instanceof Uint8Array) return new TextDecoder().decode(value);
   return typeof value === "string" ? value : "";
 }

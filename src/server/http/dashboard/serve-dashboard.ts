@@ -2,12 +2,11 @@ import type { Admin } from "../../../admin/operations.ts";
 import { defaultSettings } from "../../../runtime/options.ts";
 import type { OnError } from "../../faults.ts";
 import type { Operator } from "../operator-options.ts";
-import { adminToken } from "../admin/admin-token.ts";
-import { connectionLimits } from "../limits.ts";
+import { adminToken, operatorEndpoint } from "../operator-endpoint.ts";
+import { connectionLimits } from "../body-reads.ts";
 import { isLoopback, listen, urlOf } from "../listen.ts";
-import { createNodeServer } from "../node-server.ts";
-import { operatorEndpoint } from "../operator-endpoint.ts";
-import { DashboardRequests } from "./dashboard-requests.ts";
+import { createNodeServer } from "../serve-http.ts";
+import { DashboardRequests } from "./dashboard.ts";
 
 /** A dashboard for one operator, apart from any server. */
 export interface OwnDashboard {

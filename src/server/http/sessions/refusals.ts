@@ -1,8 +1,7 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import { jsonRpcCodeOf } from "../../../task/fault.ts";
 import { retryAfterSeconds, unanswered } from "../../../task/unanswered.ts";
-import { refuse } from "../refuse.ts";
-import { tooManyRequests } from "../too-many-requests.ts";
+import { refuse, tooManyRequests } from "../refusals.ts";
 
 // The texts are those of the SDK's transport, by which clients may tell what is wrong.
 

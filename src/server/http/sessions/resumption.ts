@@ -1,15 +1,13 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
-import type { DispatchedServer } from "../../dispatch/dispatched-server.ts";
-import type { Principal } from "../../per-principal.ts";
+import type { DispatchedServer } from "../../dispatch/dispatch-transport.ts";
+import type { Principal } from "../../limits.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
 import type { Outgoing } from "../exchange.ts";
-import type { EventId, OpenCall } from "./event-id.ts";
-import type { EventLog } from "./event-log.ts";
+import type { EventId, EventLog, OpenCall } from "./event-log.ts";
 import { extraInfo, type Incoming } from "./incoming.ts";
 import { methodNotAllowed, notAcceptable, sessionNotFound, tooManyOpen } from "./refusals.ts";
-import { SessionStream, standaloneNumber } from "./session-stream.ts";
-import type { SessionStreams } from "./session-streams.ts";
+import { SessionStream, type SessionStreams, standaloneNumber } from "./session-streams.ts";
 import type { SessionTransport } from "./session-transport.ts";
 
 /** What the streams of a session are resumed with. */

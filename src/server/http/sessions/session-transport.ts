@@ -22,15 +22,24 @@ import { relatedTaskOf } from "../../../generation/2025-11-25.ts";
 import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686.ts";
 import type { JsonObject } from "../../../generation/message.ts";
 import type { Outgoing } from "../exchange.ts";
-import { OutgoingStream, type OutgoingStreamOptions } from "../outgoing-stream.ts";
-import { keepAliveComment, streamHeaders } from "../sse.ts";
-import type { OpenCall } from "./event-id.ts";
+import {
+  keepAliveComment,
+  OutgoingStream,
+  type OutgoingStreamOptions,
+  streamHeaders,
+} from "../outgoing-stream.ts";
+import type { OpenCall } from "./event-log.ts";
 import { extraInfo, type Incoming } from "./incoming.ts";
 import { sessionNotFound, unsupportedVersion } from "./refusals.ts";
-import { acceptedForm, answeredIds, cancelledId, isPoll, type AnswerForm } from "./requests-in.ts";
-import type { ServerRequestIds } from "./server-request-ids.ts";
-import type { SessionStream } from "./session-stream.ts";
-import type { SessionStreams } from "./session-streams.ts";
+import {
+  acceptedForm,
+  answeredIds,
+  type AnswerForm,
+  cancelledId,
+  isPoll,
+  type ServerRequestIds,
+} from "./request-ids.ts";
+import type { SessionStream, SessionStreams } from "./session-streams.ts";
 import { cannotBeAsked } from "../../streams.ts";
 
 export interface SessionTransportOptions extends Omit<OutgoingStreamOptions, "signal" | "keepAlive"> {

@@ -7,29 +7,30 @@ import {
   type JSONRPCRequest,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../../runtime/clock.ts";
-import type { DispatchedServer } from "../../dispatch/dispatched-server.ts";
+import type { DispatchedServer } from "../../dispatch/dispatch-transport.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
 import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
-import { shareOf, type Share } from "../../per-principal.ts";
-import type { UnreadBytes } from "../unread-bytes.ts";
-import type { BrokenRequests } from "./broken-requests.ts";
-import { DurableState } from "./durable-state.ts";
-import { EventIds } from "./event-id.ts";
-import { EventLog, type EventLimits } from "./event-log.ts";
-import type { EventMemory } from "./event-memory.ts";
+import { shareOf, type Share } from "../../limits.ts";
+import type { UnreadBytes } from "../outgoing-stream.ts";
+import { type BrokenRequests, readPost } from "./requests.ts";
+import { DurableState, sessionKey, type SessionRecords } from "./session-records.ts";
+import { EventIds, type EventLimits, EventLog, type EventMemory } from "./event-log.ts";
 import { authInfoOf, extraInfo, factoryContext, type Incoming, type PolledSession } from "./incoming.ts";
-import { readPost } from "./read-post.ts";
 import { Resumption } from "./resumption.ts";
 import { alreadyInitialized, sessionsUnreadable, tooManyOpen } from "./refusals.ts";
-import { answeredIds, cancelledId, isPoll, requestIds, type AnswerForm } from "./requests-in.ts";
-import { sessionKey, type SessionRecords } from "./session-records.ts";
-import { ServerRequestIds } from "./server-request-ids.ts";
-import type { StoredState } from "./session-state.ts";
+import {
+  answeredIds,
+  type AnswerForm,
+  cancelledId,
+  isPoll,
+  requestIds,
+  ServerRequestIds,
+} from "./request-ids.ts";
+import { SessionUse, type StoredState } from "./session-state.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
-import { SessionUse } from "./session-use.ts";
 import { isStopping, type OnError } from "../../faults.ts";
 
 export interface SessionSetup {

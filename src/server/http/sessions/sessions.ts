@@ -5,13 +5,11 @@ import { HoldfastError } from "../../../task/fault.ts";
 import { isStopping } from "../../faults.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { responseOf, type Outgoing } from "../exchange.ts";
-import type { SessionLimits } from "../limits.ts";
-import type { UnreadBytes } from "../unread-bytes.ts";
-import { BrokenRequests } from "./broken-requests.ts";
-import type { EventLimits } from "./event-log.ts";
-import { EventMemory } from "./event-memory.ts";
+import type { SessionLimits } from "../body-reads.ts";
+import type { UnreadBytes } from "../outgoing-stream.ts";
+import { BrokenRequests, readHandshake } from "./requests.ts";
+import { type EventLimits, EventMemory } from "./event-log.ts";
 import type { EarlierRevisions, Incoming } from "./incoming.ts";
-import { readHandshake } from "./read-post.ts";
 import {
   internalError,
   methodNotAllowed,
@@ -21,13 +19,12 @@ import {
   tooManyOfOne,
   tooManySessions,
 } from "./refusals.ts";
-import { idToAnswer, type AnswerForm } from "./requests-in.ts";
+import { idToAnswer, type AnswerForm } from "./request-ids.ts";
 import type { SessionHooks } from "./session-hooks.ts";
 import { SessionRecords, sessionKey } from "./session-records.ts";
-import type { StoredState } from "./session-state.ts";
-import { storedUses } from "./session-use.ts";
+import { type StoredState, storedUses } from "./session-state.ts";
 import { Session, type SessionSetup } from "./session.ts";
-import { isPrincipal, PerPrincipal, shareOf, type Share } from "../../per-principal.ts";
+import { isPrincipal, PerPrincipal, shareOf, type Share } from "../../limits.ts";
 
 export interface SessionsSetup extends SessionLimits {
   readonly server: TaskServer;

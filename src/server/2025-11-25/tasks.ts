@@ -1,0 +1,177 @@
+import type { TaskSnapshot } from "../../task/record.ts";
+import {
+  cancelResult,
+  createTaskResult,
+  listResult,
+  logNotification,
+  nestedRequest,
+  progressNotification,
+  readTaskId,
+  readTaskParams,
+  relatedTask,
+  statusNotification,
+  taskResult,
+  type TasksMethod,
+  wireTask,
+} from "../../generation/2025-11-25.ts";
+import {
+  hasIdempotencyKey,
+  isRepeat,
+  readIdempotencyKey,
+  withQuestionKey,
+} from "../../generation/extensions.ts";
+import { type JsonObject, metaOf } from "../../generation/message.ts";
+import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
+import { isRepeatable } from "../../runtime/tool/crash-rule.ts";
+import type { Tool } from "../../runtime/tool/tool.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { type Answer, originOf, progressTokenOf, receivedBy, type ToolRequest } from "../request.ts";
+import { notRepeatable, toolNotFound } from "../faults.ts";
+import { refusedAsTask } from "../plain/plain-policies.ts";
+import {
+  getTask,
+  listedIn,
+  listPage,
+  type ListTasks,
+  requestorWith,
+  type TaskMethods,
+  type TaskSession,
+} from "../sessions/task-session.ts";
+import { askClient } from "../connection/ask-client.ts";
+import type { NotificationFormat } from "../subscriptions/subscribers.ts";
+
+/** The tool that is called, and its caller. */
+export interface Called {
+  /** Undefined for a tool that is not ours. */
+  readonly tool: Tool | undefined;
+  readonly isPollingTool: boolean;
+  /** Whether tasks of 2025-11-25 were declared to the client. */
+  readonly hasCore: boolean;
+  /** Whether the client has no tasks. */
+  readonly isPlain: boolean;
+  /** Whether it has asked for tasks: other calls of it that could have one have one, too. */
+  readonly hasUsedTasks: boolean;
+  readonly capabilities: JsonObject;
+  /** Refuses calls that could ask for a task and do not (C-029). */
+  readonly requireTasks: boolean;
+}
+
+/** Throws the fault of a call, also of an author's own tool, before its arguments are validated (A-29). */
+export function refuseCall(params: JsonObject, called: Called): void {
+  const { tool, isPollingTool, hasCore, isPlain, hasUsedTasks, capabilities, requireTasks } = called;
+  const name = typeof params["name"] === "string" ? params["name"] : "without a name";
+  const mode = tool?.task ?? "forbidden";
+  const asTask = hasCore && params["task"] !== undefined;
+  if (isPollingTool && !isPlain) throw toolNotFound(name);
+  if (asTask && mode === "forbidden") {
+    throw new HoldfastError("method_not_found", `Tool ${name} does not run as a task.`);
+  }
+  if (!asTask && mode === "required") {
+    throw new HoldfastError("method_not_found", `Tool ${name} runs only as a task.`);
+  }
+  if (!asTask && mode === "optional" && requireTasks && hasCore) {
+    throw new HoldfastError("invalid_request", "This server requires params.task on tools/call.");
+  }
+  const isFound = mode === "optional" && !hasUsedTasks && hasIdempotencyKey(params);
+  const mayRunTwice = tool !== undefined && isRepeatable(tool);
+  if (!asTask && !isFound && !mayRunTwice && isRepeat(params)) throw notRepeatable(name);
+  if (!asTask || tool === undefined) return;
+  const refusal = refusedAsTask(tool, capabilities);
+  if (refusal !== undefined) throw refusal;
+  readTaskParams(params);
+}
+
+/**
+ * Answers a call that asks for a task with the task. Rejects with a `HoldfastError`, also for invalid arguments: the client
+ * expects a task, and cannot read the result of a tool (C-022, C-024).
+ */
+export async function createTask(tool: Tool, request: ToolRequest, session: TaskSession): Promise<Answer> {
+  const { runtime, connection } = session;
+  const { params, signal, access, auth } = request;
+  const validated = await validateArguments(tool, params["arguments"]);
+  if (!validated.ok) throw new HoldfastError("invalid_params", validated.problem);
+  const task = readTaskParams(params);
+  const { streams, principal } = connection;
+  const idempotencyKey = readIdempotencyKey(metaOf(params), principal);
+  signal.throwIfAborted(); // before there is a task
+  const requestor = requestorWith(session, access);
+  const origin = originOf(request, connection.capabilities, runtime.registry, streams.sessionKey);
+  const created = await runtime.create({
+    ...requestor,
+    requiredScopes: access?.neededFor(tool.name) ?? [],
+    tool: tool.name,
+    arguments: params["arguments"],
+    origin,
+    credentials: auth?.credentials,
+    received: receivedBy(tool, request),
+    ...(task?.ttlMs === undefined ? {} : { ttlMs: task.ttlMs }),
+    ...(tool.prepare === undefined ? {} : { prepareInTask: true }),
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  });
+  // Nobody learns the id any more. With a key, the caller would find the task by calling again (A-32).
+  if (signal.aborted && idempotencyKey === undefined) await runtime.cancel(created.task.id, requestor);
+  return taskCreated(created, tool, request, session);
+}
+
+/** Answers a call with the task that it has created, and subscribes its connection to the task. */
+export function taskCreated(
+  created: TaskSnapshot,
+  tool: Tool | undefined,
+  { id, params, signal, access, trace }: ToolRequest,
+  session: TaskSession,
+): Answer {
+  const { subscriptions, connection } = session;
+  trace?.about(created.task.id);
+  const subscriber = { connection, progressToken: progressTokenOf(params) };
+  if (!signal.aborted) {
+    // Nothing is sent about a task whose id the client does not have.
+    connection.afterAnswer(id, (end) => {
+      if (end !== "lost") subscriptions.follow(created, requestorWith(session, access), subscriber);
+    });
+  }
+  return { result: { ...createTaskResult(created, tool?.immediateResponse) } };
+}
+
+/** Tasks of 2025-11-25 send their status, progress and log. Their questions name the task, and have a key. */
+export const format: NotificationFormat = {
+  state: (snapshot) => statusNotification(wireTask(snapshot.task)),
+  progress: progressNotification,
+  log: (line, { tool, wireId }) => logNotification(tool, line, wireId),
+  ask: (question, { wireId, key }) =>
+    askClient({
+      ...question,
+      ...nestedRequest(question.method, withQuestionKey(question.params, key), wireId),
+      related: relatedTask(wireId),
+    }),
+};
+
+/** How the methods about one task are answered. */
+export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
+  async "tasks/get"(request, session) {
+    const id = await session.find(readTaskId("tasks/get", request.params));
+    return { result: { ...wireTask((await getTask(session, id, request)).task) } };
+  },
+
+  async "tasks/result"({ id: request, params, signal, access, trace }, session) {
+    const { connection, subscriptions } = session;
+    const id = await session.find(readTaskId("tasks/result", params));
+    const over = AbortSignal.any([signal, connection.lost(request, signal)]);
+    const wait = { connection, request, signal: over };
+    const finished = await subscriptions.finished(id, requestorWith(session, access), wait);
+    trace?.about(id);
+    session.runtime.retrieved(finished.task, "tasks/result");
+    return taskResult(finished);
+  },
+
+  async "tasks/cancel"({ params, access, trace }, session) {
+    const id = await session.find(readTaskId("tasks/cancel", params));
+    const { task, cancelled } = await session.runtime.cancelNow(id, requestorWith(session, access));
+    trace?.about(id);
+    return { result: { ...cancelResult(task, cancelled) } };
+  },
+};
+
+export const list: ListTasks = async ({ params, access }, runtime, sessions) => {
+  const { tasks, nextCursor } = await listPage(runtime, listedIn(sessions, access), params, wireTask);
+  return { result: { ...listResult(tasks, nextCursor) } };
+};

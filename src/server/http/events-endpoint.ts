@@ -1,0 +1,122 @@
+import { assertOptions, tableOf, text } from "../../options/options.ts";
+import { addressedWait } from "../../runtime/event-urls.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { stopping } from "../../task/unanswered.ts";
+import { isTerminal } from "../../task/outcome.ts";
+import { insideOf, type InsideTasks } from "../request.ts";
+import {
+  adaptedRefusal,
+  operatorEndpoint,
+  type OperatorEndpoint,
+  refusal,
+  refusalOf,
+} from "./operator-endpoint.ts";
+import { withAnswerHeaders } from "./refusals.ts";
+import { bodyReadLimits, BodyReads } from "./body-reads.ts";
+import { pathOf } from "./node-request.ts";
+import { isOperatorPath, operatorPath } from "./operator-options.ts";
+import { type BodyForm, type ParsedBody, readBody } from "./read-body.ts";
+import type { Tasks } from "../tasks.ts";
+
+class DeclaredEventHandlerOptions {
+  /** The full path of the endpoint, wherever the handler is mounted. Default `/events`. */
+  readonly path?: string = text(operatorPath, isOperatorPath, { default: "/events" });
+}
+
+/** Options of `createEventHandler`. */
+export interface EventHandlerOptions extends DeclaredEventHandlerOptions {}
+
+const eventHandlerOptions = tableOf<EventHandlerOptions>(DeclaredEventHandlerOptions);
+
+/** Answers requests to the addresses of waits, which name the wait and prove that they may end it. */
+class EventRequests {
+  readonly path: string;
+  readonly #inside: InsideTasks;
+  readonly #bodies: BodyReads;
+  readonly #form: BodyForm;
+  #closed = false;
+
+  constructor(inside: InsideTasks, options: EventHandlerOptions) {
+    assertOptions("createEventHandler", options, eventHandlerOptions);
+    const { path = "/events" } = options;
+    this.path = path;
+    this.#inside = inside;
+    this.#bodies = new BodyReads(bodyReadLimits(inside.runtime, {}));
+    const { maxNesting, maxNodes } = inside.runtime.options;
+    this.#form = { maxNesting, maxNodes, maxBatch: Infinity };
+  }
+
+  serves(pathname: string): boolean {
+    return pathname.startsWith(`${this.path}/`);
+  }
+
+  async fetch(request: Request, parsed?: ParsedBody): Promise<Response> {
+    const { onError } = this.#inside;
+    const answer = await this.#answer(request, parsed).catch(
+      (error: unknown) => refusedBy(error) ?? refusalOf(error, onError),
+    );
+    return withAnswerHeaders(answer, null, undefined);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#bodies.close();
+  }
+
+  async #answer(request: Request, parsed: ParsedBody | undefined): Promise<Response> {
+    const { runtime } = this.#inside;
+    const pathname = pathOf(request);
+    if (this.#closed) throw stopping();
+    if (!this.serves(pathname)) return refusal(404, "method_not_found", `Nothing is served at ${pathname}.`);
+    const wait = addressedWait(await runtime.secret("event-urls"), pathname.slice(this.path.length + 1));
+    if (wait === undefined) return refusal(404, "unknown_event", "This address was not made by this server.");
+    // An address in a mail is opened by programs that look for harm: only a POST ends the wait.
+    if (request.method !== "POST")
+      return refusal(405, "invalid_request", "Allowed methods: POST.", { Allow: "POST" });
+    const read = await readBody(request, this.#bodies, this.#form, parsed);
+    if (read instanceof Response) return adaptedRefusal(read);
+    const { taskId, name, key } = wait;
+    // The handler may give out the address before its wait is stored.
+    if ((await runtime.store.journalEntry(taskId, key)) === undefined && (await this.#isUnderWay(taskId)))
+      return refusal(503, "not_waiting", "The task does not wait for this event yet. Send it again later.", {
+        "Retry-After": "1",
+      });
+    await runtime.sendEvent(taskId, { name, value: read.body, key });
+    return new Response(null, { status: 204 });
+  }
+
+  async #isUnderWay(taskId: string): Promise<boolean> {
+    const task = await this.#inside.runtime.store.get(taskId);
+    return task !== undefined && !isTerminal(task.state);
+  }
+}
+
+/** The answer to an event that came too late, too early or with a wrong value; undefined for another error. */
+function refusedBy(error: unknown): Response | undefined {
+  if (!(error instanceof HoldfastError)) return undefined;
+  const { code, message } = error;
+  if (code === "unknown_task" || code === "finished")
+    return refusal(410, "gone", "Nothing waits for this event any more.");
+  if (code === "invalid_params") return refusal(400, code, message);
+  if (code === "too_large") return refusal(413, code, message);
+  return undefined;
+}
+
+/**
+ * Serves the addresses that `task.waitForEvent` gives as `url`. A POST with JSON ends that wait with the JSON as its value, once: the answer
+ * is 204, 400 for a value that the tool does not declare, 410 if nothing waits for it any more, and 503 if the handler does not wait yet.
+ * Nobody else is identified: whoever has the address may send. It neither starts nor stops the tasks.
+ *
+ * ```ts
+ * const tasks = createTasks({ store, eventsUrl: "https://example.com/events" });
+ * app.use(createEventHandler(tasks));
+ * ```
+ */
+export function createEventHandler(tasks: Tasks, options: EventHandlerOptions = {}): OperatorEndpoint {
+  const inside = insideOf(tasks);
+  if (inside === undefined) {
+    const message = "createEventHandler takes what createTasks returns: createEventHandler(tasks).";
+    throw new HoldfastError("configuration", message);
+  }
+  return operatorEndpoint(new EventRequests(inside, options), inside.onError);
+}

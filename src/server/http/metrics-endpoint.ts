@@ -1,0 +1,90 @@
+import type { ServerEvents } from "../../runtime/events/server-events.ts";
+import { assertOptions } from "../../options/options.ts";
+import type { OnError } from "../faults.ts";
+import {
+  operatorEndpoint,
+  type OperatorEndpoint,
+  OperatorGate,
+  type OperatorRequests,
+  refusal,
+  refusalOf,
+} from "./operator-endpoint.ts";
+import { withAnswerHeaders } from "./refusals.ts";
+import { reportHttpRefusal } from "./admission.ts";
+import { pathOf } from "./node-request.ts";
+import { metricsHandlerOptions, type MetricsHandlerOptions, type MetricsText } from "./operator-options.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { insideOf } from "../request.ts";
+import type { Tasks } from "../tasks.ts";
+
+export interface MetricsListeners {
+  readonly onError: OnError;
+  /** Told of unauthenticated requests. */
+  readonly events: ServerEvents | undefined;
+}
+
+/** Answers the requests of systems that collect metrics. */
+export class MetricsRequests implements OperatorRequests {
+  readonly path: string;
+  readonly #listeners: MetricsListeners;
+  readonly #gate: OperatorGate;
+  readonly #source: MetricsText;
+
+  /** Throws `configuration` for options that would admit everyone, or no one. */
+  constructor(listeners: MetricsListeners, options: MetricsHandlerOptions) {
+    assertOptions("createMetricsHandler", options, metricsHandlerOptions);
+    const { path = "/metrics", source, authenticate, ...names } = options;
+    this.path = path;
+    this.#listeners = listeners;
+    this.#gate = new OperatorGate("metrics", { authenticate, ...names });
+    this.#source = source;
+  }
+
+  serves(pathname: string): boolean {
+    return pathname === this.path;
+  }
+
+  async fetch(request: Request): Promise<Response> {
+    const { onError, events } = this.#listeners;
+    const answer = await this.#answer(request).catch((error: unknown) => refusalOf(error, onError));
+    if (events !== undefined && (answer.status === 401 || answer.status === 403))
+      reportHttpRefusal(events, answer, { principal: null });
+    return withAnswerHeaders(answer, null, undefined);
+  }
+
+  close(): void {
+    this.#gate.close();
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const pathname = pathOf(request);
+    if (!this.serves(pathname)) return refusal(404, "method_not_found", `Nothing is served at ${pathname}.`);
+    const operator = await this.#gate.admit(request);
+    if (operator instanceof Response) return operator;
+    const { method } = request;
+    if (method !== "GET" && method !== "HEAD")
+      return refusal(405, "invalid_request", "Allowed methods: GET, HEAD.", { Allow: "GET, HEAD" });
+    const text = await this.#source.text();
+    const headers = { "Content-Type": this.#source.contentType };
+    return new Response(method === "HEAD" ? null : text, { headers });
+  }
+}
+
+/**
+ * Serves metrics on `options.path` over HTTP, as text, to those that `authenticate` identifies. It neither starts nor stops the tasks.
+ * Throws `configuration` without authentication.
+ *
+ * ```ts
+ * const authenticate = adminToken(process.env.METRICS_TOKEN, "prometheus");
+ * app.use(createMetricsHandler(tasks, { source: prometheusMetrics(), authenticate }));
+ * ```
+ */
+export function createMetricsHandler(tasks: Tasks, options: MetricsHandlerOptions): OperatorEndpoint {
+  const inside = insideOf(tasks);
+  if (inside === undefined) {
+    const message =
+      "createMetricsHandler takes what createTasks returns: createMetricsHandler(tasks, { source, authenticate }).";
+    throw new HoldfastError("configuration", message);
+  }
+  return operatorEndpoint(new MetricsRequests(inside, options), inside.onError);
+}

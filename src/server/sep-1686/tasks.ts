@@ -1,0 +1,162 @@
+import {
+  createdMethod,
+  declaresTask,
+  deleteTaskResult,
+  generation,
+  getTaskResult,
+  listResult,
+  logNotification,
+  nestedRequest,
+  progressNotification,
+  readTaskId,
+  relatedTask,
+  relatedTaskOf,
+  taskResult,
+  type TasksMethod,
+  wireTask,
+} from "../../generation/sep-1686.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import {
+  getTask,
+  listedIn,
+  listPage,
+  type ListTasks,
+  requestorWith,
+  type TaskMethods,
+} from "../sessions/task-session.ts";
+import { withQuestionKey } from "../../generation/extensions.ts";
+import { askClient } from "../connection/ask-client.ts";
+import type { NotificationFormat } from "../subscriptions/subscribers.ts";
+import { type JsonObject, withMeta } from "../../generation/message.ts";
+import { waitFor } from "../../runtime/wait-for.ts";
+import { inTime } from "../connection/client-task.ts";
+import { ofTask, type Reply, type ReplyTerms } from "../connection/connection.ts";
+import { orWithdrawn, type Question } from "../connection/question.ts";
+
+/** How the methods about one task are answered. */
+export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
+  async "tasks/get"(request, session) {
+    const id = await session.find(readTaskId("tasks/get", request.params));
+    return { result: { ...getTaskResult(await getTask(session, id, request)) } };
+  },
+
+  async "tasks/result"({ params, access, trace }, session) {
+    const id = await session.find(readTaskId("tasks/result", params));
+    const snapshot = await session.runtime.get(id, requestorWith(session, access));
+    trace?.about(id);
+    const result = taskResult(snapshot);
+    session.runtime.retrieved(snapshot.task, "tasks/result");
+    return { result };
+  },
+
+  async "tasks/delete"({ params, access, trace }, session) {
+    const { runtime } = session;
+    const taskId = readTaskId("tasks/delete", params);
+    const id = await session.find(taskId);
+    const requestor = requestorWith(session, access);
+    if (requestor.generation !== generation) {
+      await runtime.get(id, requestor);
+      throw new HoldfastError(
+        "invalid_params",
+        `A task of ${requestor.generation} cannot be deleted. The server deletes it when its ttl is over.`,
+      );
+    }
+    const kept = await runtime.delete(id, requestor);
+    trace?.about(id);
+    return { result: { ...deleteTaskResult(taskId, kept) } };
+  },
+};
+
+export const list: ListTasks = async ({ params, access }, runtime, sessions) => {
+  const { tasks, nextCursor } = await listPage(runtime, listedIn(sessions, access), params, wireTask);
+  return { result: { ...listResult(tasks, nextCursor) } };
+};
+
+/**
+ * Tasks of SEP-1686 send no status. Their progress, log and questions name the task, and questions have a key (S-057, S-061). If
+ * the client declares that it takes such a question as a task, it is asked as one (S-002).
+ */
+export const format: NotificationFormat = {
+  progress: progressNotification,
+  log: (line, { tool, wireId }) => logNotification(tool, line, wireId),
+  ask(question, { wireId, key }) {
+    const { connection, method, params, clock, mayBeTask = true } = question;
+    const takes = mayBeTask && method !== "roots/list" && declaresTask(connection.capabilities, method);
+    const task = takes ? { taskId: clock.uniqueName() } : undefined;
+    const asked = {
+      ...question,
+      ...nestedRequest(method, withQuestionKey(params, key), wireId, task),
+      related: relatedTask(wireId),
+    };
+    return task === undefined ? askClient({ ...asked, mayBeTask: false }) : askAsTask(asked, task.taskId);
+  },
+};
+
+/** The poll interval if the client names no pollFrequency, and its bounds, in ms. */
+const interval = { usual: 1_000, shortest: 100, longest: 60_000 };
+
+/**
+ * Asks the client for a task with this id, and resolves with what comes first: the reply to the question, or, once the
+ * client has announced the task, the result that polls find (S-016, S-017). Rejects as `askClient` does.
+ */
+export async function askAsTask(question: Question, taskId: string): Promise<Reply> {
+  const { connection, method, params, via, signal, related = {} } = question;
+  signal.throwIfAborted();
+  const created = Promise.withResolvers<void>();
+  const unlisten = connection.onTaskNotification((name, about) => {
+    if (name === createdMethod && relatedTaskOf(about) === taskId) created.resolve();
+  });
+  const over = new AbortController();
+  const stream = via();
+  const asked = connection.ask(method, params, stream, question);
+  const replied = orWithdrawn(asked, signal, () => {
+    const withdrawal = { requestId: asked.id, reason: "The question is no longer open." };
+    connection.notify("notifications/cancelled", withMeta(withdrawal, related), stream);
+  });
+  const polled = created.promise.then(() => {
+    question.onTaskCreated?.();
+    return pollReply({ ...question, signal: over.signal }, taskId);
+  });
+  polled.catch(() => undefined); // the reply came first
+  try {
+    return await Promise.race([replied.then(ofTask), polled]);
+  } finally {
+    unlisten();
+    over.abort();
+    asked.forget();
+  }
+}
+
+/** The result of the client's task, or an error if it has none; rejects when the signal aborts. */
+async function pollReply(question: Question, taskId: string): Promise<Reply> {
+  const { connection, via, signal, clock, requiredScopes } = question;
+  const about = { taskId, _meta: relatedTask(taskId) };
+  const ask = (method: string, terms: ReplyTerms = { requiredScopes }): Promise<Reply | undefined> =>
+    inTime(question, connection.ask(method, about, via(), terms), () => undefined);
+  for (;;) {
+    const reply = await ask("tasks/get");
+    const task = reply !== undefined && "result" in reply ? reply.result : {};
+    switch (task["status"]) {
+      case "completed": {
+        const result = await ask("tasks/result", question);
+        if (result !== undefined && "result" in result) return result;
+        break;
+      }
+      case "failed":
+      case "unknown":
+        return ofTask({ error: { code: -32603, message: errorOf(task) } });
+      case "cancelled": // by the user, on the client: not asked again
+        return { error: { code: -32603, message: errorOf(task) } };
+    }
+    await waitFor((done) => clock.after(pauseOf(task), done), signal);
+  }
+}
+
+function errorOf({ error, status }: JsonObject): string {
+  return typeof error === "string" ? error : `The client's task is ${String(status)}.`;
+}
+
+function pauseOf({ pollFrequency }: JsonObject): number {
+  const ms = typeof pollFrequency === "number" ? pollFrequency : interval.usual;
+  return Math.min(Math.max(ms, interval.shortest), interval.longest);
+}
