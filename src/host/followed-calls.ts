@@ -164,7 +164,11 @@ export class FollowedCalls {
     if (now.logged > before.logged && this.listeners.size > 0) await this.#readLog(followed, before.logged);
     if (now.finishedAt !== null && before.finishedAt === null)
       this.#emit({ type: "ended", call: openCall(now) });
-    else if (now.progress !== before.progress || now.statusMessage !== before.statusMessage)
+    else if (
+      now.progress !== before.progress ||
+      now.statusMessage !== before.statusMessage ||
+      now.openInputs !== before.openInputs
+    )
       this.#emit({ type: "progress", call: openCall(now) });
     if (isOpen(now)) this.#look(followed);
     else this.forget(followed); // acknowledged, perhaps in another process
