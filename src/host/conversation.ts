@@ -261,7 +261,8 @@ export class Conversation {
   }
 
   /**
-   * Everything that happens: first a `started` for each call that is open, then events as they come. A slow reader misses steps of progress only.
+   * Everything that happens: first a `started` for each call that is open, with its questions and the end of its log, then events as they come. A slow
+   * reader misses steps of progress only.
    *
    * ```ts
    * for await (const event of conversation.events()) render(event);
@@ -270,10 +271,8 @@ export class Conversation {
   async *events({ signal }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<ConversationEvent, void> {
     await this.#calls.load();
     const calls = this.#calls;
-    const queue = calls.all.flatMap(({ task, inputs }): ConversationEvent[] => [
-      { type: "started", call: openCall(task) },
-      ...inputs.map((input) => ({ type: "asks" as const, question: calls.questionOf(task, input) })),
-    ]);
+    const queue: ConversationEvent[] = [];
+    const open = calls.all.map((followed) => ({ ...followed })); // as they are now
     const listener = (event: ConversationEvent): void => {
       const last = queue.at(-1);
       const isNewer =
@@ -282,6 +281,12 @@ export class Conversation {
     };
     this.#calls.listeners.add(listener);
     try {
+      for (const followed of open) {
+        const { task, inputs } = followed;
+        yield { type: "started", call: openCall(task) };
+        yield* await calls.logOf(followed, Math.max(0, task.logged - 100));
+        for (const input of inputs) yield { type: "asks", question: calls.questionOf(task, input) };
+      }
       for (;;) {
         const event = await this.#calls
           .until(() => queue.shift(), signal)

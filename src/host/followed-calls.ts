@@ -161,7 +161,8 @@ export class FollowedCalls {
       return;
     }
     const now = followed.task;
-    if (now.logged > before.logged && this.listeners.size > 0) await this.#readLog(followed, before.logged);
+    for (let from = before.logged; from < now.logged && this.listeners.size > 0; from += pageSize)
+      for (const event of await this.logOf({ id: now.id, task: now }, from)) this.#emit(event);
     if (now.finishedAt !== null && before.finishedAt === null)
       this.#emit({ type: "ended", call: openCall(now) });
     else if (
@@ -174,14 +175,21 @@ export class FollowedCalls {
     else this.forget(followed); // acknowledged, perhaps in another process
   }
 
-  async #readLog({ id, task }: Followed, from: number): Promise<void> {
-    for (let after = from; after < task.logged;) {
-      const page = { list: "log", after, limit: pageSize } as const;
-      const lines = await this.#setup.runtime.lines(id, this.requestor, page);
-      for (const { body } of lines)
-        this.#emit({ type: "log", call: openCall(task), line: JSON.parse(body) as LogText });
-      after = lines.at(-1)?.seq ?? task.logged;
-    }
+  /** The lines of its log behind this one, a page at most. */
+  async logOf(
+    { id, task }: Pick<Followed, "id" | "task">,
+    after: number,
+  ): Promise<readonly ConversationEvent[]> {
+    if (after >= task.logged) return [];
+    const { runtime, closing } = this.#setup;
+    const limit = Math.min(task.logged - after, pageSize);
+    const lines = await runtime
+      .lines(id, this.requestor, { list: "log", after, limit })
+      .catch((error: unknown) => (closing.aborted ? undefined : unlessUnknown(error)));
+    // Where lines were dropped, later ones come in their place.
+    return (lines ?? [])
+      .filter(({ seq }) => seq <= after + limit)
+      .map(({ body }) => ({ type: "log", call: openCall(task), line: JSON.parse(body) as LogText }));
   }
 
   /** Asks what was not asked yet, and wakes whoever waits. */

@@ -117,10 +117,8 @@ it(
     const lines: string[] = [];
     const shown = showEvents(chat, (line) => lines.push(line));
     const script = `
-    import { createRoot } from "react-dom/client";
-    import { createElement } from "react";
-    import { Calls } from ${JSON.stringify(example("browser/calls.tsx"))};
-    createRoot(document.querySelector("main")).render(createElement(Calls, { url: "/events" }));
+    import { showCalls } from ${JSON.stringify(example("browser/main.tsx"))};
+    showCalls(document.querySelector("main"), "/events");
   `;
     const { page } = await pageWith(script, (request, response) => {
       void serveEvents(chat, request, response);

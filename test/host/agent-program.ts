@@ -32,6 +32,7 @@ let history = await readFile(file, "utf8").then(
   () => undefined,
 );
 if (history === undefined) {
+  if (conversation.tools.length < 3) process.exit(); // a server is away, and models call only what they are offered
   const onModel = (): void => appendFileSync(join(folder, "turns.log"), "turn\n");
   history = await agent.turn(conversation, callsOf(Number(count)), onModel);
   await save(history);
