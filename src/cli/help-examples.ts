@@ -106,7 +106,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   logout: [
     { line: "holdfast logout https://reports.example.com/mcp", does: "revokes its tokens, and forgets them" },
   ],
-  doctor: [{ line: `holdfast doctor ${url}`, does: "says what is wrong if calls do not work" }],
+  doctor: [
+    { line: `holdfast doctor ${url}`, does: "says what is wrong if calls do not work" },
+    { line: "holdfast doctor tools.yaml", does: "looks at all that serve needs for the file" },
+  ],
   ls: [
     { line: "holdfast ls", does: "lists tasks with the status last seen" },
     { line: "holdfast ls --refresh", does: "asks their servers for the current status" },

@@ -69,7 +69,7 @@ export async function makeProgram(
     );
 
   command(program, "doctor", "test a server: what works, what does not, and why")
-    .argument("<server>", `${serverForms}; or sqlite:PATH, for the files of a store`)
+    .argument("<server>", `${serverForms}; or sqlite:PATH, for the files of a store; or a file of serve`)
     .addOption(timeoutOption("how long to wait"))
     .action(async (server: string, options: WaitingOptions) =>
       end(await (await import("./command/doctor.ts")).doctor(context, { server, options })),
@@ -200,6 +200,7 @@ export async function makeProgram(
     .option("--check", "look for mistakes, programs and servers, and serve nothing")
     .option("--dry-run <tool>", "print what a call of this tool would run or send, and run nothing")
     .option("--init", "write the file, with examples and comments")
+    .option("--schema", "print the JSON Schema of the file, for editors")
     .option("--stdio", "serve the one client on stdin and stdout, whatever the file says")
     .option("--port <port>", "the port to listen on, whatever the file says", port)
     .option("--upstream <url>", "serve the tools of this MCP server, without a file")

@@ -1,6 +1,8 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { listen } from "../../src/server/http/listen.ts";
 import { folder } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
@@ -40,10 +42,54 @@ it("says where a file is wrong, and which programs are missing", async () => {
   await writeFile(join(cwd, "tools.json"), '{ "tools": { "a": { "command": ["no-such-program"] } } }');
   expect(await runMain(["serve", "tools.json", "--check"], { cwd })).toMatchObject({
     code: 2,
-    stdout: "no  command a: no folder of PATH has a program no-such-program\n",
+    stdout: expect.stringMatching(
+      /^no {2}command a: no folder of PATH has a program no-such-program\nyes {2}store: /,
+    ),
   });
   expect(await runMain(["serve", "away.yaml"], { cwd })).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/away\.yaml.*holdfast serve --init/s),
+  });
+});
+
+it("prints the schema of the file, which the package has, too", async () => {
+  const { stdout } = await runMain(["serve", "--schema"], { cwd: await folder() });
+  expect(Object.keys((JSON.parse(stdout) as { properties: object }).properties)).toContain("openapi");
+  await expect(stdout).toMatchFileSnapshot("../../templates/tools.schema.json");
+});
+
+it("looks at all that a file needs, and creates nothing", async () => {
+  const cwd = await folder();
+  const refusing = createServer((_, response) => void response.writeHead(401).end());
+  const port = await listen(refusing, "127.0.0.1", 0);
+  onTestFinished(() => void refusing.close());
+  const text = `
+tools:
+  a: { command: [node, -v] }
+  b: { command: [no-such-program] }
+  c: { http: { url: "http://localhost:${port}/jobs", allow: [localhost], credentials: { bearer: x } } }
+mcp: { d: { command: no-such-program } }
+`;
+  await writeFile(join(cwd, "tools.yaml"), text);
+  const { code, stdout } = await runMain(["doctor", "tools.yaml"], { cwd });
+  expect(code).toBe(2);
+  expect(stdout).toMatch(/^command a +yes +\//m);
+  expect(stdout).toMatch(/^command b +no +no folder of PATH has a program no-such-program$/m);
+  expect(stdout).toMatch(/^http c +- +http:\/\/localhost:\d+ answers \(HTTP 401\): it may not accept/m);
+  expect(stdout).toMatch(/^mcp d +no /m);
+  expect(stdout).toMatch(/^store +yes +.*tasks\.db is created/m);
+  expect(await readdir(cwd)).toEqual(["tools.yaml"]);
+  await writeFile(
+    join(cwd, "tools.yaml"),
+    "tools: { a: { command: [node] } }\nstore: sqlite:away/tasks.db\n",
+  );
+  const { checks } = JSON.parse((await runMain(["doctor", "tools.yaml", "--json"], { cwd })).stdout) as {
+    checks: readonly unknown[];
+  };
+  expect(checks).toHaveLength(2);
+  await writeFile(join(cwd, "tools.yaml"), "tools: { a: { command: [node] } }\nstore: mysql://x\n");
+  expect(await runMain(["doctor", "tools.yaml"], { cwd })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("HOLDFAST_STORE"),
   });
 });

@@ -4,7 +4,9 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, WaitingOptions } from "../context.ts";
 import { examine } from "../examine.ts";
 import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
-import type { CheckJson, DoctorJson, StoreDoctorJson } from "../output/json-shapes.ts";
+import type { Finding } from "../../serve/source.ts";
+import type { CheckJson, DoctorJson, FileDoctorJson, StoreDoctorJson } from "../output/json-shapes.ts";
+import { sayingMistakes } from "./serve.ts";
 import { existingDatabase } from "../../store/sqlite/database-path.ts";
 import { filesAtRisk, folderAtRisk } from "../../store/sqlite/private-files.ts";
 import { placeOfStore } from "../../store/from-url.ts";
@@ -25,11 +27,12 @@ interface DoctorCommand {
 
 /**
  * `holdfast doctor SERVER`: tests what works with a server, and says what does not and why. `holdfast doctor sqlite:PATH`: whether other
- * users can get at the files of a store.
+ * users can get at the files of a store. `holdfast doctor tools.yaml`: what works of all that a file of tools needs.
  */
 export async function doctor(context: Context, { server, options }: DoctorCommand): Promise<ExitCode> {
   const { output } = context;
   if (server.startsWith("sqlite:")) return doctorOfStore(context, server);
+  if (/^[^:\s]+\.(ya?ml|json)$/i.test(server)) return doctorOfFile(context, server);
   const asked = await resolveServer(context, server, options);
   const credentials = readCredentials(asked, options, context.io.env);
   const sendsToken = credentials.token !== undefined || Object.keys(credentials.headers).length > 0;
@@ -68,6 +71,19 @@ async function doctorOfStore({ output, io }: Context, store: string): Promise<Ex
   return exitCodes.done;
 }
 
+/** `holdfast doctor tools.yaml`. */
+async function doctorOfFile({ output, io }: Context, file: string): Promise<ExitCode> {
+  const checks = await sayingMistakes(async () => {
+    const [{ toolsFileAt }, { checkServed }] = await Promise.all([
+      import("../../serve/file/serve-file.ts"),
+      import("./check-tools-file.ts"),
+    ]);
+    return checkServed(toolsFileAt(resolve(io.cwd, file), io.env), io.env);
+  });
+  await print({ file, checks }, output);
+  return checks.some(({ works }) => works === false) ? exitCodes.usage : exitCodes.done;
+}
+
 /** Only if something is wrong with what this command keeps. */
 function ownFiles({ io }: Context): readonly CheckJson[] {
   const risks = folderAtRisk(stateFolder(io));
@@ -75,13 +91,16 @@ function ownFiles({ io }: Context): readonly CheckJson[] {
   return [{ check: "files", works: false, detail: `${risks.join("; ")}, where this command keeps calls` }];
 }
 
-async function print(document: DoctorJson | StoreDoctorJson, output: Output): Promise<void> {
+async function print(document: DoctorJson | StoreDoctorJson | FileDoctorJson, output: Output): Promise<void> {
   if (output.json) await output.printJson(document);
-  else await output.print(document.checks.map((check) => lines(check, output.columns)).join(""));
+  else {
+    const width = Math.max(15, ...document.checks.map(({ check }) => check.length + 2));
+    await output.print(document.checks.map((each) => lines(each, width, output.columns)).join(""));
+  }
 }
 
-function lines({ check, works, detail }: CheckJson, columns: number | undefined): string {
+function lines({ check, works, detail }: Finding, width: number, columns: number | undefined): string {
   const sign = works === null ? "-" : works ? "yes" : "no";
-  const head = `${check.padEnd(15)}${sign.padEnd(5)}`;
+  const head = `${check.padEnd(width)}${sign.padEnd(5)}`;
   return `${head}${wrapped(detail, head.length, columns).slice(head.length)}\n`;
 }

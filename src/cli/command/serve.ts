@@ -2,7 +2,7 @@ import { access, readFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { split } from "shlex";
 import type { ServedPlace } from "../../serve/file/serve-file.ts";
-import type { Finding, SourceTool } from "../../serve/source.ts";
+import type { SourceTool } from "../../serve/source.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { didYouMean } from "../arguments/nearest.ts";
@@ -17,6 +17,7 @@ export interface ServeCommandOptions {
   readonly check?: true;
   readonly dryRun?: string;
   readonly init?: true;
+  readonly schema?: true;
   readonly stdio?: true;
   readonly port?: number;
   readonly upstream?: string;
@@ -32,8 +33,13 @@ interface ServeCommand {
 
 /** `holdfast serve tools.yaml`: serves the tools of a file, or of another server, until it is interrupted. */
 export async function serve(context: Context, command: ServeCommand): Promise<ExitCode> {
+  return sayingMistakes(() => run(context, command));
+}
+
+/** What is wrong with a file, or with its settings, is a mistake of whoever runs the command. */
+export async function sayingMistakes<T>(command: () => Promise<T>): Promise<T> {
   try {
-    return await run(context, command);
+    return await command();
   } catch (error) {
     const isMistake = error instanceof HoldfastError && mistakes.has(error.code);
     if (isMistake || (error instanceof Error && error.name === "ToolsFileError"))
@@ -54,6 +60,10 @@ async function run(context: Context, { words, options }: ServeCommand): Promise<
   const { output, io } = context;
   const [file = "tools.yaml", ...pairs] = words;
   if (options.init === true) return init(context, file);
+  if (options.schema === true) {
+    await output.print(await schemaText());
+    return exitCodes.done;
+  }
   // Loaded on demand, so that other commands start faster.
   const { serveFile, toolsFileAt, upstreamPlace } = await import("../../serve/file/serve-file.ts");
   const { program, upstream = program === undefined ? undefined : split(program) } = options;
@@ -83,10 +93,9 @@ async function run(context: Context, { words, options }: ServeCommand): Promise<
   return interrupts.signal.aborted ? interruptedBy(interrupts) : exitCodes.done;
 }
 
-async function check({ output }: Context, place: ServedPlace): Promise<ExitCode> {
-  const { sources } = place.load();
-  const findings: Finding[] = [];
-  for (const source of sources) findings.push(...((await source.check?.()) ?? []));
+async function check({ output, io }: Context, place: ServedPlace): Promise<ExitCode> {
+  const { checkServed } = await import("./check-tools-file.ts");
+  const findings = await checkServed(place, io.env);
   for (const { check: name, works, detail } of findings)
     await output.print(`${works === null ? "-" : works ? "yes" : "no"}  ${name}: ${detail}\n`);
   const isFine = findings.every(({ works }) => works !== false);
@@ -130,14 +139,18 @@ async function dryRun(
 /** The package's root. */
 const own = new URL(import.meta.url.endsWith(".ts") ? "../../../" : "../", import.meta.url);
 
-async function init({ output, io }: Context, file: string): Promise<ExitCode> {
+async function schemaText(): Promise<string> {
   const { toolsFileSchema } = await import("../../serve/file/schema.ts");
+  return `${JSON.stringify(toolsFileSchema(), null, 2)}\n`;
+}
+
+async function init({ output, io }: Context, file: string): Promise<ExitCode> {
   const path = resolve(io.cwd, file);
   const schema = resolve(path, "../tools.schema.json");
   for (const each of [path, schema])
     if (await exists(each)) throw new UsageError(`${each} exists already, and is left as it is.`);
   await writeFile(path, await readFile(new URL("templates/tools.yaml", own), "utf8"));
-  await writeFile(schema, `${JSON.stringify(toolsFileSchema(), null, 2)}\n`);
+  await writeFile(schema, await schemaText());
   await output.print(
     `Wrote ${path}, and tools.schema.json beside it, by which editors complete it.\n\nNext:\n  holdfast serve ${file}\n`,
   );

@@ -2,6 +2,7 @@ import type { InboxMessage } from "../../host/conversation.ts";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { AdminAction, Counts, TaskSummary } from "../../admin/admin.ts";
 import type { BulkAction, BulkJobShown, BulkResult } from "../../admin/bulk-job.ts";
+import type { Finding } from "../../serve/source.ts";
 import type { WireGenerationName } from "../../generation/generations.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -199,6 +200,14 @@ export interface StoreDoctorJson {
   /** As it was given. */
   readonly store: string;
   readonly checks: readonly CheckJson[];
+}
+
+/** What `doctor --json` prints for a file of tools. */
+export interface FileDoctorJson {
+  /** As it was given. */
+  readonly file: string;
+  /** Such as `command build`, `http render`, `mcp search` and `store`. */
+  readonly checks: readonly Finding[];
 }
 
 export interface CheckJson {

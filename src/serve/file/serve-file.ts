@@ -103,7 +103,7 @@ export async function serveFile(
   let loaded = place.load();
   const { file } = loaded;
   const isStdio = stdio ?? file.listen === "stdio";
-  const config = configFromEnv({ ...variablesOf(file, place.path, port), ...holdfastVariables(env) });
+  const { config } = settingsOf(file, place.path, { port, env });
   const onError = errorReporter(config.tasks.onError);
   const tasks = createTasks({
     ...config.tasks,
@@ -197,10 +197,25 @@ function authenticationOf(auth: ToolsFile["auth"]): HttpOptions {
   };
 }
 
-/** What the file says of the process, as the variables that override it. */
-function variablesOf(file: ToolsFile, path: string, port: number | undefined): Record<string, string> {
+/** What the file and the variables of the process say of it, and the URL of its store. Throws `configuration` for what is wrong with them. */
+export function settingsOf(
+  file: ToolsFile,
+  path: string,
+  options: Pick<ServeOptions, "port" | "env">,
+): { readonly config: EnvConfig; readonly store: string } {
+  const variables = variablesOf(file, path, options);
+  return { config: configFromEnv(variables), store: variables["HOLDFAST_STORE"] ?? "" };
+}
+
+/** What the file says of the process, as variables, and those of the process, which override it. */
+function variablesOf(
+  file: ToolsFile,
+  path: string,
+  { port, env }: Pick<ServeOptions, "port" | "env">,
+): Record<string, string> {
   const { store, listen, dashboard, publicUrl } = file;
   const [, host, givenPort] = /^(?:(.+):)?(\d+)$/.exec(String(listen ?? "")) ?? [];
+  const set = Object.entries(env).filter((each): each is [string, string] => each[1] !== undefined);
   const sqlite = /^sqlite:(?!\/)(.+)$/.exec(store ?? "sqlite:tasks.db")?.[1];
   return {
     HOLDFAST_STORE: sqlite === undefined ? (store ?? "") : `sqlite:${resolve(dirname(path), sqlite)}`,
@@ -208,12 +223,8 @@ function variablesOf(file: ToolsFile, path: string, port: number | undefined): R
     HOLDFAST_PORT: String(port ?? givenPort ?? 3000),
     ...(dashboard && { HOLDFAST_ADMIN_TOKEN: dashboard.token, HOLDFAST_DASHBOARD: dashboard.path ?? "true" }),
     ...(publicUrl !== undefined && { HOLDFAST_EVENTS_URL: `${publicUrl.replace(/\/$/, "")}/events` }),
+    ...Object.fromEntries(set.filter(([name]) => name.startsWith("HOLDFAST_"))),
   };
-}
-
-function holdfastVariables(env: Variables): Record<string, string> {
-  const set = Object.entries(env).filter((each): each is [string, string] => each[1] !== undefined);
-  return Object.fromEntries(set.filter(([name]) => name.startsWith("HOLDFAST_")));
 }
 
 /** All that only a start reads. */

@@ -148,13 +148,20 @@ class HttpCall {
     const check = `http ${this.#name}`;
     const { origin } = new URL(this.#settings.url.replace(/\{[^}]*\}/g, "x"));
     try {
-      const request = { method: "HEAD", url: origin, headers: {} };
-      const { status } = await this.#sender.send(request, {
-        signal: new AbortController().signal,
-        maxBytes: 0,
-        timeoutMs: 5_000,
-      });
-      return { check, works: true, detail: `${origin} answers (HTTP ${status})` };
+      const { credentials } = this.#settings;
+      const request = requestOf({ url: origin }, {}, { base: origin, credentials });
+      const { status } = await this.#sender.send(
+        { ...request, method: "HEAD" },
+        {
+          signal: new AbortController().signal,
+          maxBytes: 0,
+          timeoutMs: 5_000,
+        },
+      );
+      const answer = `${origin} answers (HTTP ${status})`;
+      if (status !== 401 && status !== 403) return { check, works: true, detail: answer };
+      const sent = credentials === undefined ? "no credentials are set" : "it may not accept the credentials";
+      return { check, works: null, detail: `${answer}: ${sent}` };
     } catch (error) {
       return {
         check,
