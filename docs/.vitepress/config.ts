@@ -9,7 +9,7 @@ const docs = fileURLToPath(new URL("..", import.meta.url));
 /** The parts of the site, and the pages of each in the order in which to read them. Pages that are not named come last. */
 const parts: readonly { folder: string; title: string; first: readonly string[] }[] = [
   { folder: "learn", title: "Learn", first: ["first-tool", "concepts", "guarantees", "server", "client"] },
-  { folder: "recipes", title: "Recipes", first: [] },
+  { folder: "recipes", title: "Recipes", first: ["recipes"] },
   { folder: "operate", title: "Operate", first: ["operations", "troubleshooting"] },
   { folder: "reference", title: "Reference", first: ["configuration", "cli"] },
   { folder: "internals", title: "Internals", first: ["state-machine"] },

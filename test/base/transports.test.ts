@@ -85,7 +85,7 @@ describe("a transport of one's own", () => {
 });
 
 it("is documented with how it connects and what it carries [B-050]", async () => {
-  const guide = await readFile(new URL("../../docs/recipes/hosting.md", import.meta.url), "utf8");
+  const guide = await readFile(new URL("../../docs/recipes/transports.md", import.meta.url), "utf8");
   const [, part = ""] = /\n## A transport of your own\n([^]*?)\n## /.exec(guide) ?? [];
   for (const said of ["`start`", "`onmessage`", "`onclose`", "JSON-RPC", "`connect`", "order"]) {
     expect(part).toContain(said);

@@ -2,9 +2,10 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { access, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
+import { parseAllDocuments } from "yaml";
 import { listen } from "../../../src/server/http/listen.ts";
 import { newFolder } from "../../docs/example-process.ts";
 
@@ -56,10 +57,54 @@ it("runs the commands of the image: healthy while the server lives, and stopped 
   expect(await health()).toBe(1);
 });
 
-it("copies files that there are, and is shown in the guide to the letter", async () => {
+it("copies files that there are", async () => {
   const [, copied = ""] = /^COPY (.*\.ts) \.\/$/m.exec(dockerfile) ?? [];
   expect(copied.split(" ")).toContain("server.ts");
   await Promise.all(copied.split(" ").map((file) => access(join(folder, file))));
-  const guide = await readFile(join(folder, "../../docs/recipes/hosting.md"), "utf8");
-  expect(guide).toContain(`\`\`\`dockerfile\n${dockerfile}\`\`\``);
+});
+
+it("has settings for systemd, Kubernetes and Fly that fit the server and its image, and a page that shows them", async () => {
+  const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
+  const [unit, manifest, fly] = await Promise.all(
+    ["reports.service", "kubernetes.yaml", "fly.toml"].map(read),
+  );
+  const [set, service] = parseAllDocuments(manifest ?? "").map((each) => {
+    expect(each.errors).toEqual([]);
+    return each.toJS() as Record<string, unknown>;
+  });
+  const port = Number(image["PORT"]);
+  expect(set).toMatchObject({
+    kind: "StatefulSet",
+    spec: {
+      replicas: 1, // one SQLite file has one machine
+      template: {
+        spec: {
+          containers: [
+            {
+              ports: [{ containerPort: port }],
+              readinessProbe: { httpGet: { path: "/readyz" } },
+              livenessProbe: { httpGet: { path: "/healthz" } },
+              volumeMounts: [{ mountPath: dirname(image["DATABASE"] ?? "") }],
+            },
+          ],
+        },
+      },
+    },
+  });
+  expect(service).toMatchObject({ kind: "Service", spec: { selector: { app: "reports" } } });
+  expect(fly).toContain(`internal_port = ${port}`);
+  expect(fly).toContain(`destination = "${dirname(image["DATABASE"] ?? "")}"`);
+  expect(fly).toContain('path = "/readyz"');
+  // A stop has ten seconds (stopDeadlineMs).
+  const stops = [
+    /^TimeoutStopSec=(\d+)$/m.exec(unit ?? ""),
+    /terminationGracePeriodSeconds: (\d+)/.exec(manifest ?? ""),
+    /^kill_timeout = "(\d+)s"/m.exec(fly ?? ""),
+  ].map((found) => Number(found?.[1]));
+  for (const seconds of stops) expect(seconds).toBeGreaterThan(10);
+  const page = await readFile(join(folder, "../../docs/recipes/deploying.md"), "utf8");
+  expect(page).toContain(`\`\`\`dockerfile\n${dockerfile}\`\`\``);
+  expect(page).toContain(`\`\`\`ini\n${unit}\`\`\``);
+  expect(page).toContain(`\`\`\`yaml\n${manifest}\`\`\``);
+  expect(page).toContain(`\`\`\`toml\n${fly}\`\`\``);
 });
