@@ -44,7 +44,7 @@ export const pages: ReadonlyMap<string, readonly Table<object>[]> = new Map([
     "reference/configuration",
     [tasksOptions, httpOptions, stdioOptions, sqliteStoreOptions, postgresStoreOptions],
   ],
-  ["operate/operations", [webhookOptions]],
+  ["operate/webhooks", [webhookOptions]],
   ["learn/client", [connectOptions]],
   ["recipes/agents", [hostOptions]],
 ]);

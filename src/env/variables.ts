@@ -52,7 +52,7 @@ export interface EnvironmentOptions extends DeclaredEnvironmentOptions {}
 
 export const environmentOptions = tableOf<EnvironmentOptions>(DeclaredEnvironmentOptions);
 
-/** What variables set, in the order of the table in docs/operate/operations.md. */
+/** What variables set, in the order of the table in docs/operate/environment.md. */
 export const variableTables: readonly Table<object>[] = [
   environmentOptions,
   sqliteStoreOptions,

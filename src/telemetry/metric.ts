@@ -120,6 +120,25 @@ export const metric = {
     unit: "{process}",
     description: "Dead processes whose tasks were taken over.",
   },
+  ownersStarted: {
+    name: "holdfast.owner.started",
+    kind: "gauge",
+    unit: "{process}",
+    description: "Processes that started in the last fifteen minutes, in the whole store.",
+  },
+  ownersLostLately: {
+    name: "holdfast.owner.lost",
+    kind: "gauge",
+    unit: "{process}",
+    description: "Processes that died at work in the last fifteen minutes, in the whole store.",
+  },
+  attemptsLostLately: {
+    name: "holdfast.attempt.lost",
+    kind: "gauge",
+    unit: "{attempt}",
+    description:
+      "Attempts that were lost with their processes in the last fifteen minutes, in the whole store.",
+  },
   storeLosses: {
     name: "holdfast.store.losses",
     kind: "counter",

@@ -5,7 +5,7 @@ import type {
   ObservableGauge,
   ObservableUpDownCounter,
 } from "@opentelemetry/api";
-import type { QueueReadings, ServerReadings } from "../runtime/telemetry/metrics.ts";
+import type { ProcessReadings, QueueReadings, ServerReadings } from "../runtime/telemetry/metrics.ts";
 import { allWaitReasons, type TaskWait } from "../task/waits-for.ts";
 import { gaugeOf, metric, upDownCounterOf } from "./metric.ts";
 import { ByTool, type SeriesNames } from "./series-names.ts";
@@ -34,6 +34,7 @@ export class ServerGauges {
   readonly #waits: Readonly<Record<TaskWait, ByTool>>;
   readonly #messages: ObservableGauge;
   readonly #messageAge: ObservableGauge;
+  readonly #processes: Readonly<Record<keyof ProcessReadings, ObservableGauge>>;
   readonly #clockOffset: ObservableGauge;
   readonly #delays: Readonly<Record<"min" | "max" | "mean" | "p50" | "p90" | "p99", ObservableGauge>>;
 
@@ -62,6 +63,11 @@ export class ServerGauges {
     >;
     this.#messages = gaugeOf(meter, metric.webhookMessages);
     this.#messageAge = gaugeOf(meter, metric.webhookAge);
+    this.#processes = {
+      started: gaugeOf(meter, metric.ownersStarted),
+      lost: gaugeOf(meter, metric.ownersLostLately),
+      lostAttempts: gaugeOf(meter, metric.attemptsLostLately),
+    };
     this.#clockOffset = gaugeOf(meter, metric.clockOffset);
     this.#delays = {
       min: gaugeOf(meter, metric.loopDelayMin),
@@ -111,6 +117,7 @@ export class ServerGauges {
       this.#waits.slot.instrument,
       this.#messages,
       this.#messageAge,
+      ...Object.values(this.#processes),
     ];
   }
 
@@ -147,6 +154,10 @@ export class ServerGauges {
       const tasks = read.map(({ waits }) => this.#byTool(waitingFor(reason, waits)));
       this.#waits[reason].observe(result, joined(tasks, Math.max), { [attribute.waitReason]: reason });
     }
+    const processes = read.map((each) => each.processes).filter((each) => each !== undefined);
+    for (const each of ["started", "lost", "lostAttempts"] as const)
+      if (processes.length > 0)
+        result.observe(this.#processes[each], Math.max(...processes.map((numbers) => numbers[each])));
     const hooks = read.flatMap(({ webhooks }) => webhooks);
     for (const name of new Set(hooks.map(({ hook }) => hook))) {
       const of = hooks.filter(({ hook }) => hook === name);

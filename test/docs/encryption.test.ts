@@ -4,7 +4,7 @@ import { connect } from "holdfast/client";
 import { expect, it } from "vitest";
 import { example, newFolder, serveExample } from "./example-process.ts";
 
-const guide = await readFile(new URL("../../docs/operate/operations.md", import.meta.url), "utf8");
+const guide = await readFile(new URL("../../docs/operate/encryption.md", import.meta.url), "utf8");
 
 it("shows a server whose database has nothing of what it says", { timeout: 60_000 }, async () => {
   expect(guide).toContain(await readFile(example("guides/encryption.ts"), "utf8"));

@@ -7,7 +7,7 @@ import { knownNames } from "../../src/env/variables.ts";
 import { sourceFiles } from "../source-files.ts";
 import { example, newFolder, runExample, serveExample } from "./example-process.ts";
 
-const guide = await readFile(new URL("../../docs/operate/operations.md", import.meta.url), "utf8");
+const guide = await readFile(new URL("../../docs/operate/environment.md", import.meta.url), "utf8");
 
 /** The rows of tables whose first cell is a variable, cell by cell. */
 const rows = [...guide.matchAll(/^\| (`HOLDFAST_.*) \|$/gm)].map(([, row = ""]) =>

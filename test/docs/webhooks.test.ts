@@ -4,7 +4,7 @@ import { connect } from "holdfast/client";
 import { expect, it } from "vitest";
 import { example, newFolder, serveExample } from "./example-process.ts";
 
-const guide = await readFile(new URL("../../docs/operate/operations.md", import.meta.url), "utf8");
+const guide = await readFile(new URL("../../docs/operate/webhooks.md", import.meta.url), "utf8");
 
 it("shows a server with a webhook, and a receiver that checks what comes", { timeout: 60_000 }, async () => {
   const names = ["guides/webhook-sender.ts", "guides/webhook-receiver.ts"] as const;

@@ -29,7 +29,7 @@ it("shows how an operator finds why tasks fail, and runs them again", { timeout:
 });
 
 it("is what the guide shows", async () => {
-  const guide = await readFile(new URL("../../docs/operate/operations.md", import.meta.url), "utf8");
+  const guide = await readFile(new URL("../../docs/operate/admin-endpoint.md", import.meta.url), "utf8");
   for (const name of ["operators.ts", "retry-failed.ts"])
     expect(guide).toContain(await readFile(example(`guides/${name}`), "utf8"));
 });

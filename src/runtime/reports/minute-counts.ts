@@ -1,5 +1,5 @@
 import { countDuration, type DurationCounts } from "./durations.ts";
-import type { RefusalReport, ToolReport } from "./process-report.ts";
+import type { LossReport, RefusalReport, ToolReport } from "./process-report.ts";
 
 /** Further tools or refusals in a minute are counted together, so that reports do not grow with what clients send. */
 const mostTools = 200;
@@ -21,6 +21,7 @@ interface ToolCounts {
 export class MinuteCounts {
   readonly #tools = new Map<string, ToolCounts>();
   readonly #refusals = new Map<string, RefusalReport>();
+  #lost: LossReport | undefined;
 
   count(tool: string, what: Counted): void {
     this.#of(tool).counts[what]++;
@@ -38,6 +39,16 @@ export class MinuteCounts {
     const isKept = this.#refusals.has(key) || this.#refusals.size < mostRefusals;
     const [kept, of] = isKept ? [key, { code, method: named }] : [others, { code: others, method: null }];
     this.#refusals.set(kept, { ...of, count: (this.#refusals.get(kept)?.count ?? 0) + 1 });
+  }
+
+  tookOver({ owners, attempts }: LossReport): void {
+    const before = this.#lost ?? { owners: 0, attempts: 0 };
+    this.#lost = { owners: before.owners + owners, attempts: before.attempts + attempts };
+  }
+
+  /** Undefined: none. */
+  get lost(): LossReport | undefined {
+    return this.#lost;
   }
 
   get tools(): readonly ToolReport[] {

@@ -20,6 +20,7 @@ export class ProcessCounts {
   readonly #clock: Pick<Clock, "now">;
   readonly #minutes = new Map<number, MinuteCounts>();
   #last = 0;
+  #onLoss: (() => void) | undefined;
 
   constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
@@ -27,7 +28,9 @@ export class ProcessCounts {
 
   /** A command that the store has applied or refused. Looks only at what operators see as numbers, because this is called for every write. */
   wrote(command: TaskCommand, result: CommandResult): void {
-    if (!result.ok || !("task" in result)) return;
+    if (!result.ok) return;
+    if (command.type === "reclaim" && "reclaimed" in result) return this.#tookOver(command, result.reclaimed);
+    if (!("task" in result)) return;
     const { task } = result;
     switch (command.type) {
       case "create":
@@ -53,6 +56,18 @@ export class ProcessCounts {
   /** Receives the events of servers, and counts refused requests. */
   count(event: ServerEvent): void {
     if (event.type === "request.refused") this.#now().refused(event.code, event.method);
+  }
+
+  /** Calls back whenever tasks of a dead process were taken over: whoever reports that may die next, of the same task. */
+  onLoss(listener: () => void): void {
+    this.#onLoss = listener;
+    if ([...this.#minutes.values()].some(({ lost }) => lost !== undefined)) listener();
+  }
+
+  #tookOver({ after }: TaskCommand<"reclaim">, attempts: number): void {
+    if (attempts === 0) return;
+    this.#now().tookOver({ owners: after === "" ? 1 : 0, attempts });
+    this.#onLoss?.();
   }
 
   /** Minutes with counts, oldest first. */

@@ -28,6 +28,14 @@ export interface ProcessReport {
   /** What happened in the minute. */
   readonly tools: readonly ToolReport[];
   readonly refusals: readonly RefusalReport[];
+  /** Left out if it took over no tasks of dead processes, and by older versions. */
+  readonly lost?: LossReport;
+}
+
+/** Dead processes whose tasks a process took over, and the attempts that had been running there. */
+export interface LossReport {
+  readonly owners: number;
+  readonly attempts: number;
 }
 
 /** How far a process is that operators drain. */

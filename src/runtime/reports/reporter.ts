@@ -61,6 +61,7 @@ export class Reporter {
     this.#startedAt = clock.now();
     const report = (): void => void this.#report(counts, reports);
     this.#cancelTimers = [clock.after(firstAfterMs, report), clock.every(everyMs, report)];
+    counts.onLoss(report);
   }
 
   /** Sends the last report, if the store answers. */
@@ -130,12 +131,12 @@ export class Reporter {
     if (!said.has(current)) said.set(current, new MinuteCounts());
     const before = this.#minuteWithSteps;
     if (before !== undefined && !said.has(before)) said.set(before, new MinuteCounts());
-    for (const [minute, { tools, refusals }] of said) {
+    for (const [minute, { tools, refusals, lost }] of said) {
       if (this.#closed) return;
       const { steps: running = [], ...rest } = stands;
       const steps = minute === current ? running : [];
       await reports.write(
-        { minute, body: reportText({ ...rest, steps, tools, refusals }) },
+        { minute, body: reportText({ ...rest, steps, tools, refusals, ...(lost && { lost }) }) },
         current - keptMinutes,
       );
       if (minute === current) this.#minuteWithSteps = steps.length > 0 ? minute : undefined;
@@ -144,7 +145,7 @@ export class Reporter {
     }
   }
 
-  #stands(at: number): Omit<ProcessReport, "tools" | "refusals"> | undefined {
+  #stands(at: number): Omit<ProcessReport, "tools" | "refusals" | "lost"> | undefined {
     const { slots, attempts, leaked, drain } = this.#parts;
     if (this.#process === undefined) return undefined;
     const { host, pid, version } = this.#process;

@@ -51,6 +51,14 @@ export interface LoopDelay {
   readonly p99: number;
 }
 
+/** Numbers of a quarter of an hour, which outlive the processes that counted them. */
+export interface ProcessReadings {
+  readonly started: number;
+  /** Those that died, and the attempts that were running there. */
+  readonly lost: number;
+  readonly lostAttempts: number;
+}
+
 export interface QueueReadings {
   /** The non-empty queues, by tool and state. */
   readonly lengths: readonly Pick<QueueLength, "tool" | "state" | "tasks">[];
@@ -62,4 +70,6 @@ export interface QueueReadings {
   readonly webhooks: readonly (Pick<WaitingDeliveries, "hook" | "waiting" | "givenUp"> & {
     readonly oldestMs: number;
   })[];
+  /** What happened to processes in the last fifteen minutes; undefined if the store keeps no reports. */
+  readonly processes: ProcessReadings | undefined;
 }

@@ -3,7 +3,10 @@ import type { Slots } from "../dispatch/slots.ts";
 import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
 import type { Services } from "../services.ts";
-import type { LoopDelay, QueueReadings } from "./metrics.ts";
+import type { NodeReports } from "../../store/node-reports.ts";
+import { minuteOf } from "../reports/process-counts.ts";
+import { readReport } from "../reports/process-report.ts";
+import type { LoopDelay, ProcessReadings, QueueReadings } from "./metrics.ts";
 import type { WaitingDeliveries } from "../../store/outbox.ts";
 import type { QueueLength } from "../../store/queue-length.ts";
 import { waitsIn, type WaitingTasks } from "./store-waits.ts";
@@ -83,7 +86,7 @@ const patienceMs = 1_000;
 const mostTasks = 10_000;
 
 export interface QueueReadsSetup {
-  readonly store: Pick<TaskStore, "admin" | "outbox">;
+  readonly store: Pick<TaskStore, "admin" | "outbox" | "reports">;
   readonly clock: Clock;
 }
 
@@ -92,6 +95,7 @@ interface StoreNumbers {
   readonly lengths: readonly QueueLength[];
   readonly waits: readonly WaitingTasks[];
   readonly hooks: readonly WaitingDeliveries[];
+  readonly processes: ProcessReadings | undefined;
 }
 
 /** The queues of the store, read once for all callers at about the same time. */
@@ -113,14 +117,14 @@ export class QueueReads {
     if (this.#reading === undefined || (!this.#isUnderWay && !isFresh)) this.#reading = this.#ask();
     const numbers = await this.#inTime(this.#reading);
     if (numbers === undefined) return undefined;
-    const { lengths, waits, hooks } = numbers;
+    const { lengths, waits, hooks, processes } = numbers;
     const first = Math.min(...lengths.map(({ since }) => since ?? Infinity));
     const ageOf = (since: number): number => (since === Infinity ? 0 : Math.max(clock.now() - since, 0));
     const webhooks = hooks.map(({ oldestAt, ...counts }) => ({
       ...counts,
       oldestMs: ageOf(oldestAt ?? Infinity),
     }));
-    return { lengths, oldestMs: ageOf(first), waits, webhooks };
+    return { lengths, oldestMs: ageOf(first), waits, webhooks, processes };
   }
 
   async #inTime(reading: Promise<StoreNumbers>): Promise<StoreNumbers | undefined> {
@@ -135,17 +139,38 @@ export class QueueReads {
     const begunAt = clock.elapsed();
     this.#isUnderWay = true;
     try {
-      const { admin, outbox } = store;
-      const [lengths, waits, hooks] = await Promise.all([
+      const { admin, outbox, reports } = store;
+      const [lengths, waits, hooks, processes] = await Promise.all([
         admin?.queues(mostTasks) ?? [],
         admin === undefined ? [] : waitsIn(admin, mostTasks),
         outbox?.counts(mostTasks) ?? [],
+        reports && lossesIn(reports, clock.now()),
       ]);
-      return { lengths, waits, hooks };
+      return { lengths, waits, hooks, processes };
     } finally {
       this.#isUnderWay = false;
       this.#readAt = clock.elapsed();
       this.#freshMs = Math.min(Math.max((this.#readAt - begunAt) * pause, freshMs.least), freshMs.most);
     }
   }
+}
+
+/** How far back processes are counted (minutes), and the most reports that are read for that. */
+const lossMinutes = 15;
+const mostReports = 10_000;
+
+/** From the reports of all processes: one that dies over and over counts nothing for long. */
+async function lossesIn(reports: NodeReports, now: number): Promise<ProcessReadings> {
+  const last = minuteOf(now);
+  const from = now - lossMinutes * 60_000;
+  const started = new Set<string>();
+  let [lost, lostAttempts] = [0, 0];
+  for (const { owner, body } of await reports.between(last - lossMinutes + 1, last, mostReports)) {
+    const report = readReport(body);
+    if (report === undefined) continue;
+    if (report.startedAt >= from && report.roles.length > 0) started.add(owner);
+    lost += report.lost?.owners ?? 0;
+    lostAttempts += report.lost?.attempts ?? 0;
+  }
+  return { started: started.size, lost, lostAttempts };
 }
