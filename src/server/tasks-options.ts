@@ -21,6 +21,7 @@ import type { WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
 import type { Blobs } from "../store/blobs.ts";
 import type { TaskStore } from "../store/store.ts";
 import { rateOptions, type RateOptions } from "./limits.ts";
+import { areHostTimeouts, type HostTimeouts } from "./plain/patience.ts";
 
 const isToolName = (name: string): boolean => /^[\w.-]{1,128}$/.test(name) && !(name in {});
 const toolName = "a name of 1 to 128 letters, digits and `_.-`";
@@ -111,8 +112,19 @@ class DeclaredTasksOptions extends DeclaredRuntimeOptions {
    * `ticket`, or `wait` for tools with an output schema.
    */
   readonly plain?: PlainPolicy = choice(["wait", "ticket"]);
-  /** How long such a call waits before it gets a ticket. A tool can override it. Default 45 seconds. */
-  readonly plainDeadlineMs?: TimeSpan = time({ min: 0, default: 45_000 });
+  /**
+   * How long such a call waits before it gets a ticket, whatever its host. A tool can override it. Default: three quarters of what the host
+   * is known to wait, or 45 seconds; less in a session whose client gave up earlier.
+   */
+  readonly plainDeadlineMs?: TimeSpan = time({ min: 0 });
+  /**
+   * How long hosts wait for a call, by the names in their `clientInfo`: of hosts that this package does not know, or that are set otherwise,
+   * such as `{ "my-host": "5m" }`. It has no effect with `plainDeadlineMs`.
+   */
+  readonly hostTimeoutsMs?: HostTimeouts = value(
+    "an object of lengths of time by the names of hosts",
+    areHostTimeouts,
+  );
   /**
    * How long the task of such a call continues after its client timed out, so that a repeated call finds it. Then the task is cancelled. 0
    * cancels it at once. Default 10 minutes.

@@ -171,6 +171,8 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     | "ttlMs"
     | "healthPort"
     | "plain"
+    | "plainDeadlineMs"
+    | "hostTimeoutsMs"
     | "pollingTools"
     | "rates"
     | "onError"
@@ -179,14 +181,20 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     | "webhooks"
     | "blobs"
   >(tasksOptions, given);
-  const { plainDeadlineMs, plainGraceMs, pollingTools = {}, rates = {} } = settings;
+  const { plainDeadlineMs, hostTimeoutsMs, plainGraceMs, pollingTools = {}, rates = {} } = settings;
   const { legacyErrorCodes, requireTasks, listRequiredTools } = settings;
   const { maxListensPerPrincipal, maxIdsPerListen } = settings;
   const onError = errorReporter(report);
   const clock = StoreClock.of(testedBy.clock ?? systemClock);
   const { events, served, counts } = observersOf({ onEvent, telemetry, clock, onError });
   const registry = new Registry();
-  const policies = new PlainPolicies(registry, { plain, plainDeadlineMs, plainGraceMs, pollingTools });
+  const policies = new PlainPolicies(registry, {
+    plain,
+    plainDeadlineMs,
+    hostTimeoutsMs,
+    plainGraceMs,
+    pollingTools,
+  });
   const setup = {
     legacyErrorCodes,
     requireTasks,

@@ -10,6 +10,8 @@ export interface Client {
   readonly capabilities?: object;
   readonly version?: string;
   readonly streams?: Streams;
+  /** What it says in `clientInfo`. */
+  readonly info?: { readonly name: string; readonly version: string };
 }
 
 /** A client of an earlier revision that shows what is on the wire, in its order. */
@@ -30,11 +32,12 @@ export class InMemorySession {
 
   static async open(server: TaskServer, client: Client = {}): Promise<InMemorySession> {
     const { principal = "alice", capabilities = {}, version = "2025-11-25", streams = onePipe } = client;
+    const { info = { name: "peer", version: "1.0.0" } } = client;
     const session = await InMemorySession.connect(server, principal, streams);
     const initialize = {
       protocolVersion: version,
       capabilities,
-      clientInfo: { name: "peer", version: "1.0.0" },
+      clientInfo: info,
     };
     await session.request("initialize", initialize);
     session.notify("notifications/initialized");

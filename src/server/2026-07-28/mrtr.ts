@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
+import { CLIENT_INFO_META_KEY } from "@modelcontextprotocol/server";
 import type { Clock } from "../../runtime/clock.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -8,6 +9,7 @@ import { requestHash } from "../../runtime/request-hash.ts";
 import type { GenerationName, TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { type Answer, type Caller, completeAnswerOf, progressTokenOf, type ToolRequest } from "../request.ts";
 import { canBeAsked, departureAfter, departureByReason, type PlainCall } from "../plain/plain-policies.ts";
+import { clientNameIn } from "../plain/patience.ts";
 import type { RequestStream } from "./admission.ts";
 
 /** How long a client may take over one round of questions, in ms. */
@@ -170,6 +172,7 @@ export function plainCall(
     request,
     owner: { principal, session: undefined, scopes: request.access?.scopes },
     capabilities,
+    client: clientNameIn((params["_meta"] as JsonObject | undefined)?.[CLIENT_INFO_META_KEY]),
     answerOf: completeAnswerOf,
     askByAnswer: (snapshot) => askByAnswer(runtime, snapshot, { params, principal, capabilities }),
     logLevel: () => logLevel,

@@ -12,6 +12,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import { hasScopes } from "../../task/scopes.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import { notResumed } from "../../task/unanswered.ts";
+import { clientNameIn, SeenPatience, type ClientName } from "../plain/patience.ts";
 import type { AnswerEnd, Wire } from "../dispatch/dispatch-transport.ts";
 import type { Streams } from "../streams.ts";
 
@@ -64,6 +65,7 @@ export class Connection {
   readonly streams: Streams;
   /** From which level on the client wants log messages; undefined: it wants none. */
   logLevel: LogLevel | undefined;
+  readonly patience = new SeenPatience();
   readonly #asked = new Map<RequestId, PromiseWithResolvers<Reply>>();
   /** Unanswered requests whose streams broke. */
   readonly #broken = new Set<RequestId>();
@@ -74,6 +76,7 @@ export class Connection {
   readonly #listeners = new Set<(method: string, params: JsonObject) => void>();
   #wire: Wire | undefined;
   #capabilities: JsonObject = {};
+  #client: ClientName | undefined;
   #version: string | undefined;
   /** Differs from those of the same session in other processes, whose replies may arrive here. */
   readonly #idPrefix: string;
@@ -94,6 +97,11 @@ export class Connection {
   /** As the client declared them in `initialize`; none on a connection without it. */
   get capabilities(): JsonObject {
     return this.#capabilities;
+  }
+
+  /** As it named itself in `initialize`. */
+  get client(): ClientName | undefined {
+    return this.#client;
   }
 
   /** Undefined before the handshake, and on a connection without it. */
@@ -194,6 +202,7 @@ export class Connection {
     if (method !== "initialize") return;
     const declared = params?.["capabilities"];
     this.#capabilities = isJsonObject(declared) ? declared : {};
+    this.#client = clientNameIn(params?.["clientInfo"]);
   }
 
   /** The handshake ended with this version. */

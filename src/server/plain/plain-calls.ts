@@ -104,10 +104,10 @@ export class PlainCalls {
   /** What the call of a task is answered with that runs, or has just ended. */
   async ticketOf(
     { task, inputs }: TaskSnapshot,
-    call: Pick<PlainCall, "capabilities" | "answerOf">,
+    call: Pick<PlainCall, "capabilities" | "answerOf" | "client" | "patience">,
   ): Promise<Answer> {
     const question = inputs.find((input) => isForModel(input, call.capabilities));
-    const deadlineMs = this.#deadlineOf(task);
+    const deadlineMs = this.#deadlineOf(task, call);
     const isRunning = question === undefined && task.finishedAt === null;
     const work = isRunning ? await workSoFar(this.#runtime, task) : undefined;
     const { names } = this.policies;
@@ -130,12 +130,13 @@ export class PlainCalls {
   async #follow(task: TaskRecord, call: PlainCall, policy: PlainPolicy, follower: Follower): Promise<Answer> {
     const { waiting, sent } = follower;
     const { clock } = this.#runtime;
+    const arrivedAt = clock.elapsed();
     const { signal, trace } = call.request;
     trace?.about(task.id);
     const over = new AbortController();
     const deadline = new AbortController();
     const cancelDeadline =
-      policy === "ticket" ? clock.after(this.#deadlineOf(task), () => deadline.abort()) : undefined;
+      policy === "ticket" ? clock.after(this.#deadlineOf(task, call), () => deadline.abort()) : undefined;
     const log = new CallLog(this.#runtime, task, call);
     const keepAlive = new KeepAlive(clock, (report) => call.progress(report), sent);
     let last: TaskSnapshot | undefined;
@@ -156,6 +157,7 @@ export class PlainCalls {
         return await this.ticketOf(last ?? (await this.#runtime.get(task.id, task)), call);
       }
       const departure = signal.aborted ? call.departure() : undefined;
+      if (departure === "timed_out") call.patience?.gaveUp(clock.elapsed() - arrivedAt);
       if (departure !== undefined) await waiting.depart(departure);
       throw error;
     } finally {
@@ -191,8 +193,8 @@ export class PlainCalls {
     return this.policies.of(tool) ?? "wait";
   }
 
-  #deadlineOf(task: TaskRecord): number {
-    return this.policies.deadlineOf(this.#runtime.registry.handlerOf(task));
+  #deadlineOf(task: TaskRecord, call: Pick<PlainCall, "client" | "patience">): number {
+    return this.policies.deadlineOf(this.#runtime.registry.handlerOf(task), call);
   }
 }
 

@@ -7,6 +7,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { type Settings, settingsOf } from "../../options/options.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import { pollingToolOptions, type PollingToolOptions } from "../tasks-options.ts";
+import { deadlineOfHost, type ClientName, type HostTimeouts, type SeenPatience } from "./patience.ts";
 import type { Requestor } from "../../runtime/runtime.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskSnapshot } from "../../task/record.ts";
@@ -105,7 +106,9 @@ export type PollingToolNames = Settings<PollingToolOptions, "answer" | "list">;
 export interface PlainOptions {
   /** Undefined: tickets, except for tools with an output schema. */
   readonly plain: PlainPolicy | undefined;
-  readonly plainDeadlineMs: number;
+  /** Undefined: by what is known of the host. */
+  readonly plainDeadlineMs: number | undefined;
+  readonly hostTimeoutsMs?: HostTimeouts | undefined;
   readonly plainGraceMs: number;
   readonly pollingTools: PollingToolOptions;
 }
@@ -150,8 +153,10 @@ export class PlainPolicies {
   }
 
   /** How long a call of the tool, or of `task_result` for it, waits before it gets a ticket, in ms. */
-  deadlineOf(tool: Tool | undefined): number {
-    return tool?.plainDeadlineMs ?? this.#options.plainDeadlineMs;
+  deadlineOf(tool: Tool | undefined, { client, patience }: Pick<PlainCall, "client" | "patience">): number {
+    const { plainDeadlineMs, hostTimeoutsMs = {} } = this.#options;
+    const deadlineMs = tool?.plainDeadlineMs ?? plainDeadlineMs ?? deadlineOfHost(client, hostTimeoutsMs);
+    return patience?.within(deadlineMs) ?? deadlineMs;
   }
 
   /** Whether a tool may answer with a ticket, so that polling tools exist. Stays true if the tool is removed. */
@@ -235,6 +240,10 @@ export interface PlainCall {
   readonly owner: PlainOwner;
   /** What the client can be asked on this call; empty if no question reaches it. */
   readonly capabilities: JsonObject;
+  /** Undefined if it did not say. */
+  readonly client: ClientName | undefined;
+  /** What is known of its session; left out for a revision without sessions. */
+  readonly patience?: SeenPatience;
   /** Called when the call waits for a task that another call created; left out if nothing needs it. */
   joined?(task: string): void;
   /** The answer in the form of the revision. */

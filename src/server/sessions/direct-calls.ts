@@ -97,6 +97,8 @@ export class DirectCalls {
       request: { ...request, signal: AbortSignal.any([signal, connection.lost(id, signal)]) },
       owner: { principal, session: streams.sessionKey, scopes: request.access?.scopes },
       capabilities: connection.canAskDuring(id) ? capabilities : {},
+      client: connection.client,
+      patience: connection.patience,
       answerOf,
       joined: (task) => streams.joined?.(id, task),
       attend: (task, requestor, over) => {
