@@ -16,7 +16,7 @@ export const configHelp = "a config file to use instead of your own and .mcp.jso
 
 export const trustHelp = "trust the server's entry in .mcp.json, for this command";
 
-export const jsonHelp = "print JSON; docs/reference/cli.md describes it";
+export const jsonHelp = "print JSON; holdfast docs cli-json describes it";
 
 /** A command with the options of all commands that reach a server. */
 export function serverCommand(program: Command, name: string, description: string): Command {

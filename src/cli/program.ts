@@ -302,7 +302,7 @@ export function addDashboardCommand(program: Command, context: Context, end: (co
     .option("--read-only", "show tasks, but allow no actions")
     .option("--as <name>", "the name to record with actions (default: your user name)")
     .option("--blobs <folder>", "the files that tasks keep there, outside of the store")
-    .option("--json", "print JSON; docs/reference/cli.md describes it")
+    .option("--json", "print JSON; holdfast docs cli-json describes it")
     .action(async (place: string, options: DashboardCommandOptions) =>
       end(await (await import("./command/dashboard.ts")).dashboard(context, { place, options })),
     );

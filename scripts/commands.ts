@@ -1,0 +1,98 @@
+// Makes docs/reference/commands.md from the commands of the program: npm run docs:commands
+import { writeFile } from "node:fs/promises";
+import type { Command } from "commander";
+import { format, resolveConfig } from "prettier";
+import { Output } from "../src/cli/output/output.ts";
+import { makeProgram } from "../src/cli/program.ts";
+import { State } from "../src/cli/state/state.ts";
+
+export const commandsUrl = new URL("../docs/reference/commands.md", import.meta.url);
+
+/** The program with all of its commands, which runs none. */
+export async function wholeProgram(): Promise<Command> {
+  const { stdin, stdout, stderr } = process;
+  const io = { stdin, stdout, stderr, env: {}, cwd: "/", now: () => 0 };
+  const context = { io, output: new Output(io, false), state: new State(io) };
+  return makeProgram(context, () => undefined, ["admin"]);
+}
+
+/** An argument or an option, and what it is for. */
+interface Part {
+  readonly term: string;
+  readonly meaning: string;
+}
+
+/** What so many commands have is described once. */
+const common = 5;
+
+/** The page of all commands, with their arguments and options. */
+export async function renderCommands(): Promise<string> {
+  const program = await wholeProgram();
+  const named = program.commands.flatMap((command) => withParts(command, [command.name()]));
+  const times = new Map<string, number>();
+  for (const { command } of named)
+    for (const part of partsOf(command)) times.set(lineOf(part), (times.get(lineOf(part)) ?? 0) + 1);
+  const isCommon = (part: Part): boolean => (times.get(lineOf(part)) ?? 0) >= common;
+  const shared = [...times].filter(([, count]) => count >= common).map(([line]) => line);
+  const sections = named.map(({ command, words }) => {
+    const own = partsOf(command).filter((part) => !isCommon(part));
+    const heading = `## ${words.join(" ")}`;
+    const [first = "", ...rest] = words;
+    // The store comes before the command that it is for.
+    const typed =
+      first === "admin" && rest.length > 0
+        ? `admin <store> ${rest.join(" ")} ${command.usage().replace(" <store>", "")}`
+        : `${words.join(" ")} ${command.usage()}`;
+    const usage = `\`holdfast ${typed}\``;
+    const lines = [heading, `${usage}: ${command.description()}.`, own.map(lineOf).join("\n")];
+    return lines.filter((line) => line !== "").join("\n\n");
+  });
+  const page = `<!-- Made from the commands of src/cli by \`npm run docs:commands\`. Do not edit. -->
+
+# Commands
+
+All commands of \`holdfast\`, with their arguments and options. \`holdfast help COMMAND\` shows one with examples; [the command line](cli.md) says how they work together.
+
+Many commands have these:
+
+${shared.join("\n")}
+
+${sections.join("\n\n")}
+`;
+  return format(page, { ...(await resolveConfig(commandsUrl)), parser: "markdown" });
+}
+
+/** A command, or the commands below it if it only groups them. */
+function withParts(
+  command: Command,
+  words: readonly string[],
+): readonly { readonly command: Command; readonly words: readonly string[] }[] {
+  const below = command.commands.flatMap((part) => withParts(part, [...words, part.name()]));
+  const isGroup =
+    below.length > 0 && command.registeredArguments.length === 0 && command.options.length === 0;
+  return isGroup ? below : [{ command, words }, ...below];
+}
+
+function partsOf(command: Command): readonly Part[] {
+  const given = command.registeredArguments.map((argument) => ({
+    term: `${argument.required ? `<${argument.name()}>` : `[${argument.name()}]`}`,
+    meaning: argument.description,
+  }));
+  const options = command.options
+    .filter(({ hidden }) => !hidden)
+    .map(({ flags, description, defaultValue }) => ({
+      term: flags,
+      meaning:
+        defaultValue === undefined || description.includes("default")
+          ? description
+          : `${description} (default: ${String(defaultValue)})`,
+    }));
+  return [...given, ...options];
+}
+
+function lineOf({ term, meaning }: Part): string {
+  return `- \`${term}\`: ${meaning}`;
+}
+
+// Not when a test imports this.
+if (import.meta.main) await writeFile(commandsUrl, await renderCommands());
