@@ -57,6 +57,7 @@ export const slow = [
   "test/threads/thread-steps.test.ts",
   "test/traps/{backup,poison,rejections,restarts}.test.ts",
   "test/webhooks/crash.test.ts",
+  "test/worlds/worlds.test.ts",
 ];
 
 /** Only in `npm run test:full`, one after the other: they need the whole machine. */

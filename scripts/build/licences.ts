@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import type { OutputChunk } from "rolldown";
 
 /** Licences that only ask for their own text. */
-const permissive: ReadonlySet<unknown> = new Set([
+export const permissive: ReadonlySet<unknown> = new Set([
   "MIT",
   "ISC",
   "BSD-2-Clause",

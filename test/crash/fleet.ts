@@ -75,7 +75,7 @@ export class Fleet implements AsyncDisposable {
   /** Lets the process of a place end in order: its clients are turned away until it has. */
   async retire(place: number): Promise<void> {
     const victim = this.#places[place]?.victim;
-    await this.#disturb(async () => {
+    await this.during(async () => {
       await victim?.retire();
       await this.kill(place);
     });
@@ -87,7 +87,7 @@ export class Fleet implements AsyncDisposable {
    */
   async stop(place: number, ms: number, thenKill: boolean, holds?: () => Promise<boolean>): Promise<void> {
     const victim = this.#places[place]?.victim;
-    await this.#disturb(async () => {
+    await this.during(async () => {
       victim?.stop();
       for (let tries = 0; tries < 40 && holds !== undefined && !(await lasts(holds)); tries++) {
         victim?.continue();
@@ -100,7 +100,19 @@ export class Fleet implements AsyncDisposable {
     });
   }
 
-  async #disturb(work: () => Promise<void>): Promise<void> {
+  /** Whether all processes serve, and their store answers them. */
+  async isReady(): Promise<boolean> {
+    const statuses = this.members.map(({ url }) =>
+      fetch(new URL("/readyz", url), { signal: AbortSignal.timeout(5_000) }).then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    );
+    return (await Promise.all(statuses)).every((status) => status === 200);
+  }
+
+  /** Processes may turn clients away while this work is done. */
+  async during(work: () => Promise<void>): Promise<void> {
     this.#disturbances++;
     await work();
     this.#disturbances--;
