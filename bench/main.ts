@@ -8,6 +8,7 @@ import { core } from "./figures/core.ts";
 import { create, createSdk, createTwo } from "./figures/create.ts";
 import type { Figure } from "./figures/figure.ts";
 import { floodOfOne, floodOfRecovered } from "./figures/flood.ts";
+import { gatewayDurable, gatewayPassed } from "./figures/gateway.ts";
 import { journalBlock, journalMemory } from "./figures/journal.ts";
 import { listen } from "./figures/listen.ts";
 import { lives, livesLog, livesTelemetry, livesTraced } from "./figures/lives.ts";
@@ -43,6 +44,8 @@ const ownFigures: readonly Figure[] = [
   journalBlock,
   journalMemory,
   core,
+  gatewayPassed,
+  gatewayDurable,
 ];
 
 const { values, positionals } = parseArgs({

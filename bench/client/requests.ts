@@ -26,10 +26,13 @@ export class StatelessRequests implements Requests {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** `principal`: if the server distinguishes callers. */
-  constructor(url: string, principal?: string) {
+  readonly #capabilities: object;
+
+  /** `principal`: if the server distinguishes callers. `declared`: what the client can do. */
+  constructor(url: string, principal?: string, declared: object = capabilities) {
     this.#url = url;
     this.#headers = principal === undefined ? {} : { authorization: principal };
+    this.#capabilities = declared;
   }
 
   call(tool: string, args: object): Buffer {
@@ -52,7 +55,7 @@ export class StatelessRequests implements Requests {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": "2026-07-28",
       "io.modelcontextprotocol/clientInfo": clientInfo,
-      "io.modelcontextprotocol/clientCapabilities": capabilities,
+      "io.modelcontextprotocol/clientCapabilities": this.#capabilities,
     };
     const headers = {
       ...this.#headers,

@@ -78,19 +78,45 @@ export async function callUpstream(
   const repeats = call.mayRepeat ? { retries: mostRepeats } : {};
   const connected = connecting(task, upstream);
   const prepared = task.prepared as Started | undefined;
-  let started =
-    prepared ??
-    (await task.step([call.key, "call"], repeats, async ({ signal }) =>
-      start(upstream, call, ask, connected, { idempotencyKey, sentAt, signal, ...reportsOf(task, upstream) }),
-    ));
+  const reports = reportsOf(task, upstream);
+  const asSent = { idempotencyKey, sentAt, ...reports };
+  const isFirst = prepared === undefined && !isSentBefore && upstream.current !== undefined;
+  // A result is in the journal once the task has ended with it, so the first try is no step.
+  const first = isFirst
+    ? await firstTry(task, upstream, call, ask, { ...asSent, signal: task.signal })
+    : prepared;
+  if (first !== undefined && "result" in first) return first.result;
+  let started = await task.step(
+    [call.key, "call"],
+    repeats,
+    async ({ signal }) => first ?? start(upstream, call, ask, connected, { ...asSent, signal }),
+  );
   for (let round = 1; ; round++) {
     if ("result" in started) return started.result;
     const mayRepeat = call.mayRepeat && round <= mostRepeats;
     const end = await endOf(task, upstream, { ...call, mayRepeat }, ask, started);
     if (end !== "lost") return end.result;
     started = await task.step([call.key, "call", round], repeats, async ({ signal, idempotencyKey: key }) =>
-      start(upstream, call, ask, connected, { idempotencyKey: key, signal, ...reportsOf(task, upstream) }),
+      start(upstream, call, ask, connected, { idempotencyKey: key, signal, ...reports }),
     );
+  }
+}
+
+/** Undefined if the call may be made again. */
+async function firstTry(
+  task: TaskContext,
+  upstream: Upstream,
+  call: UpstreamCall,
+  ask: Asker,
+  options: CallOptions & { readonly signal: AbortSignal },
+): Promise<Started | undefined> {
+  try {
+    return await start(upstream, call, ask, upstream.client, options);
+  } catch (error) {
+    task.signal.throwIfAborted();
+    const isFinal = error instanceof NonRetryableError || ProtocolError.isInstance(error);
+    if (isFinal || !call.mayRepeat) throw error;
+    return undefined;
   }
 }
 
