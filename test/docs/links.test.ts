@@ -65,8 +65,8 @@ it("has no link to a file or a heading that is not there", () => {
 
 it("links from pages of the site to no folder, which the site cannot show", () => {
   const isFolder = (path: string): boolean => [...everything].some((each) => each.startsWith(`${path}/`));
-  const folders = [...localLinks()].filter(({ from, path }) => from.startsWith("docs/") && isFolder(path));
-  expect(folders.map(({ from, link }) => `${from}: ${link}`)).toEqual([]);
+  const toFolders = [...localLinks()].filter(({ from, path }) => from.startsWith("docs/") && isFolder(path));
+  expect(toFolders.map(({ from, link }) => `${from}: ${link}`)).toEqual([]);
 });
 
 it("links from pages that are packed only to what is packed", async () => {
