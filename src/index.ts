@@ -41,8 +41,8 @@ export type { TaskCaller } from "./runtime/tool/task-caller.ts";
 export type { RequestedTtl, Role, RuntimeOptions } from "./runtime/options.ts";
 export type { WebhookEvent, WebhookOptions } from "./runtime/webhooks/webhook-options.ts";
 export type { EventError, ServerEvent } from "./runtime/events/server-event.ts";
-export type { PrepareContext } from "./runtime/tool/prepare-context.ts";
-export type { Backoff } from "./runtime/backoff.ts";
+export type { PrepareContext } from "./runtime/tool/received-request.ts";
+export type { Backoff } from "./runtime/clock.ts";
 export type {
   DurableTool,
   ToolChanges,
@@ -78,11 +78,8 @@ export type {
   StepOptions,
   TaskContext,
 } from "./runtime/tool/task-context.ts";
-export type { PollOptions } from "./runtime/tool/poll-options.ts";
-export type { ElicitAnswer, ElicitParams, Form } from "./runtime/questions/form.ts";
-export type { HandlerReturn, PlainData, Returnable, ReturnCheck } from "./runtime/tool/handler-return.ts";
-export type { StructuredContent, ToolArguments, ToolInput } from "./runtime/tool/schema.ts";
 export type {
+  PollOptions,
   ToolReference,
   ToolResult,
   AllOptions,
@@ -91,6 +88,17 @@ export type {
   CallResult,
   ToolCall,
 } from "./runtime/tool/called-tool.ts";
+export type { ElicitAnswer, ElicitParams, Form } from "./runtime/questions/form.ts";
+export type {
+  HandlerReturn,
+  PlainData,
+  Returnable,
+  ReturnCheck,
+  ArtifactData,
+  ArtifactOptions,
+  ArtifactSource,
+} from "./runtime/tool/handler-return.ts";
+export type { StructuredContent, ToolArguments, ToolInput } from "./runtime/tool/schema.ts";
 export {
   worker,
   type WorkerExport,
@@ -100,7 +108,6 @@ export {
   type WorkerOutput,
 } from "./runtime/threads/worker-options.ts";
 export type { WorkerStepContext } from "./runtime/threads/worker-context.ts";
-export type { ArtifactData, ArtifactOptions, ArtifactSource } from "./runtime/tool/artifact-source.ts";
 export type { TimeSpan } from "./task/time.ts";
 export type { JournalKey } from "./task/journal.ts";
 export type { LogLevel } from "./task/task-line.ts";

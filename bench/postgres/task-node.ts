@@ -5,7 +5,7 @@ import type { Requestor, Runtime, TaskCall } from "../../src/runtime/runtime.ts"
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { isTerminal } from "../../src/task/outcome.ts";
-import { taskId } from "../../src/task/task-id.ts";
+import { taskId } from "../../src/task/record-changes.ts";
 
 const nobody: Requestor = { generation: "2026-07-28", principal: null };
 const call: TaskCall = { ...nobody, tool: "add", arguments: { a: 19, b: 23 }, origin: { capabilities: {} } };

@@ -2,7 +2,7 @@ import type { BulkPlace } from "../task/bulk.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import { isTerminal } from "../task/outcome.ts";
 import type { ActionBy, TaskRecord } from "../task/record.ts";
-import { taskId } from "../task/task-id.ts";
+import { taskId } from "../task/record-changes.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { RetryOptions } from "./admin.ts";
 import { invalid } from "./operation.ts";

@@ -1,4 +1,4 @@
-import { judgeUpdate } from "../runtime/questions/open-questions.ts";
+import { judgeUpdate } from "../runtime/questions/questions.ts";
 import type { ActionBy } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { isSealed } from "../task/stored-text.ts";

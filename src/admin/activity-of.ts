@@ -1,5 +1,4 @@
-import { durationAt } from "../runtime/reports/durations.ts";
-import { others } from "../runtime/reports/minute-counts.ts";
+import { durationAt, others } from "../runtime/reports/process-counts.ts";
 import type { ProcessReport, ToolReport } from "../runtime/reports/process-report.ts";
 import type { Activity, RefusalActivity, ToolActivity } from "./activity.ts";
 

@@ -2,7 +2,7 @@ import { storedFile } from "./artifact-shapes.ts";
 import * as z from "zod/mini";
 import { attemptEnds, type TaskAttempt } from "../task/attempts.ts";
 import { blockReasons, type Blocked, type BlockReason } from "../task/blocked.ts";
-import type { Suspicion } from "../task/loss.ts";
+import type { Suspicion } from "../task/outcome.ts";
 import { generationNames, taskMethods, type Progress, type TaskMethod } from "../task/record.ts";
 import { questionMethod, timelineEntry, timelineSummary } from "./timeline-shapes.ts";
 import {

@@ -1,6 +1,5 @@
 import { isBlobName, type BlobCopies } from "../store/blob-copies.ts";
-import { folderOf } from "../runtime/blobs/artifact-blobs.ts";
-import { folderBlobs, foldersIn } from "../runtime/blobs/folder-blobs.ts";
+import { folderBlobs, folderOf, foldersIn } from "../runtime/blobs/artifact-blobs.ts";
 
 /** The blobs in a folder of `folderBlobs`, of all stores that keep theirs there: no two have a task of the same id. */
 export function blobCopiesIn(path: string): BlobCopies {

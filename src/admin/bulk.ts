@@ -1,9 +1,9 @@
-import { requestHash } from "../runtime/request-hash.ts";
+import { requestHash } from "../runtime/call-keys.ts";
 import type { BulkJob, BulkTask, NewBulkJob } from "../task/bulk.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { isTerminal } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { taskId } from "../task/task-id.ts";
+import { taskId } from "../task/record-changes.ts";
 import type { BulkCounts } from "../store/bulk-jobs.ts";
 import { type TaskSelection } from "./admin.ts";
 import {

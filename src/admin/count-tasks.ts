@@ -2,7 +2,7 @@
 
 import type { AdminStore, AlikeTasks, EndedAs } from "../store/admin-store.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
-import { waitsForOf } from "../task/waits-for.ts";
+import { waitsForOf } from "../task/task-line.ts";
 import type { AdminTaskState, Counts, ToolCounts, WaitCounts } from "./admin.ts";
 import type { ShownFrom } from "./admin-store-of.ts";
 import { adminStateOf } from "./summary.ts";

@@ -1,5 +1,4 @@
-import { ArtifactBlobs } from "../runtime/blobs/artifact-blobs.ts";
-import { folderBlobs } from "../runtime/blobs/folder-blobs.ts";
+import { ArtifactBlobs, folderBlobs } from "../runtime/blobs/artifact-blobs.ts";
 import { StoreClock, systemClock } from "../runtime/clock.ts";
 import { defaultSettings } from "../runtime/options.ts";
 import type { TaskStore } from "../store/store.ts";

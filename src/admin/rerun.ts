@@ -1,9 +1,9 @@
 import { isOfPrepare } from "../runtime/execution/prepare-in-task.ts";
-import { requestHash } from "../runtime/request-hash.ts";
+import { requestHash } from "../runtime/call-keys.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { NewTask, TaskRecord, TaskRequest } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
-import { finishedEntries } from "../runtime/journal/finished-entries.ts";
+import { finishedEntries } from "../runtime/journal/claimed-keys.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import { stepOfArtifact } from "../task/artifact.ts";
 import type { RetryOptions } from "./admin.ts";

@@ -3,7 +3,7 @@ import { generationNames, type TaskRecord } from "../task/record.ts";
 import { encryptedText } from "../task/stored-text.ts";
 import type { TaskSelection, AdminTaskState, AdminWaitReason } from "./admin.ts";
 import { encrypted } from "./refusals.ts";
-import { waitsForOf } from "../task/waits-for.ts";
+import { waitsForOf } from "../task/task-line.ts";
 import { adminStateOf } from "./summary.ts";
 
 /** How many tasks of a range to read at first, and at most at a time. Usually, several ranges fill a page together. */

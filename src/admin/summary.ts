@@ -2,7 +2,7 @@ import { cutText, encryptedText, isSealed } from "../task/stored-text.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { latestTime } from "../task/time.ts";
-import { waitsForOf } from "../task/waits-for.ts";
+import { waitsForOf } from "../task/task-line.ts";
 import type { AdminTaskState, TaskSummary } from "./admin.ts";
 
 /** A task's state for operators. */

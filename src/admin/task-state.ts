@@ -1,4 +1,4 @@
-import { allWaitReasons } from "../task/waits-for.ts";
+import { allWaitReasons } from "../task/task-line.ts";
 
 // What help of the command line names, in a module that loads no schemas.
 

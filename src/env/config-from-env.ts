@@ -1,5 +1,5 @@
 import { joined, settingsOf, type Settings } from "../options/options.ts";
-import { folderBlobs } from "../runtime/blobs/folder-blobs.ts";
+import { folderBlobs } from "../runtime/blobs/artifact-blobs.ts";
 import { runtimeSettings } from "../runtime/options.ts";
 import { resolveWebhooks, webhookOptions, type WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
 import { adminToken } from "../server/http/operator-endpoint.ts";

@@ -5,7 +5,7 @@ import type { Settings } from "../options/options.ts";
 import type { OnError } from "../runtime/error-reporter.ts";
 import { LimitLine } from "../runtime/limits/limit-line.ts";
 import type { Requestor, Runtime } from "../runtime/runtime.ts";
-import { untilStoreAnswers } from "../runtime/until-store-answers.ts";
+import { untilStoreAnswers } from "../runtime/observed-store.ts";
 import { whenAborted } from "../runtime/wait-for.ts";
 import { isUnknownTask } from "../task/fault.ts";
 import { encodeJournalKey, type InputRequest } from "../task/journal.ts";

@@ -1,3 +1,103 @@
+import { randomFillSync, randomUUID } from "node:crypto";
+import { uptime } from "node:os";
+import { millisecondsOf, storable, type TimeSpan } from "../task/time.ts";
+import { number, readOptions, settingsOf, tableOf, time } from "../options/options.ts";
+
+/**
+ * The first whole epoch millisecond by which `ms` milliseconds have passed, or the latest time that stores can hold. They hold no
+ * fractions.
+ */
+export function deadlineAfter(now: number, ms: number): number {
+  return storable(Math.ceil(now + ms));
+}
+
+/** When a wait ends that begins now (epoch ms). Throws for an invalid length of time, and for an invalid date. */
+export function endOf(span: TimeSpan | Date, now: number): number {
+  if (!(span instanceof Date)) return deadlineAfter(now, millisecondsOf(span));
+  const at = span.getTime();
+  if (Number.isNaN(at)) throw new TypeError("The date to wait for is invalid.");
+  return at;
+}
+
+class DeclaredBackoff {
+  /** The first pause. Default 1 second. */
+  readonly firstMs?: TimeSpan = time({ min: 0, fractions: true, default: 1_000 });
+  /** The factor by which each pause is longer than the one before. Default 2. */
+  readonly factor?: number = number({ min: 1, fractions: true, default: 2 });
+  /** The longest pause. Default: 1 minute, or `firstMs` if that is longer. */
+  readonly maxMs?: TimeSpan = time({ min: 0, fractions: true });
+}
+
+/**
+ * The pauses between retries, in milliseconds. A random part of each, up to half, is taken off, so that things that failed together do not
+ * retry together.
+ */
+export interface Backoff extends DeclaredBackoff {}
+
+export const backoffOptions = tableOf<Backoff>(DeclaredBackoff);
+
+interface GrowingPause {
+  readonly firstMs: number;
+  readonly factor: number;
+  readonly maxMs?: number | undefined;
+}
+
+const defaultMaxMs = 60_000;
+
+const longestGrownMs = 3_600_000;
+
+/** The pause in ms after that many failures in a row. */
+export function retryPause(failures: number, clock: Pick<Clock, "randomBytes">, given: Backoff = {}): number {
+  const {
+    firstMs,
+    factor,
+    maxMs = Math.max(firstMs, defaultMaxMs),
+  } = settingsOf<Backoff, "maxMs">(backoffOptions, given);
+  return growingPause({ firstMs, factor, maxMs }, failures, 0.5, clock);
+}
+
+/** The pause in ms after that many others, of which a random part of up to `jitter` is taken off. */
+export function growingPause(
+  { firstMs, factor, maxMs = Math.max(firstMs, longestGrownMs) }: GrowingPause,
+  count: number,
+  jitter: number,
+  clock: Pick<Clock, "randomBytes">,
+): number {
+  if (firstMs === 0) return 0;
+  const full = Math.min(firstMs * factor ** (count - 1), maxMs);
+  const [random = 0, more = 0] = jitter === 0 ? [] : clock.randomBytes(2);
+  return Math.round(full * (1 - (jitter * (random * 256 + more)) / 65_536));
+}
+
+/** What is wrong with a backoff whose values are each right; undefined if nothing is. */
+export function backoffProblem(what: string, given: Backoff): string | undefined {
+  const { firstMs = 0, maxMs = firstMs } = readOptions(backoffOptions, given);
+  if (maxMs >= firstMs) return undefined;
+  return `${what}: maxMs is ${maxMs}, which is less than firstMs (${firstMs})`;
+}
+
+/** A time limit for a stop. Keeps the process alive until it is cancelled. */
+export class Deadline {
+  /** Resolves at the deadline. */
+  readonly passed: Promise<void>;
+  readonly cancelTimer: () => void;
+
+  constructor(clock: Clock, ms: number) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.passed = promise;
+    this.cancelTimer = clock.after(ms, resolve, "keep alive");
+  }
+
+  /** Resolves with true once `work` has fulfilled, and with false once it has rejected or the deadline has passed. */
+  bound(work: Promise<unknown>): Promise<boolean> {
+    const done = work.then(
+      () => true,
+      () => false,
+    );
+    return Promise.race([done, this.passed.then(() => false)]);
+  }
+}
+
 /**
  * Time, by three rules:
  *
@@ -6,9 +106,6 @@
  *    it has one, as on Postgres, and else that of the machine, as on SQLite, whose processes are all on one machine.
  * 3. What waits for such a point looks again as soon as that clock jumps.
  */
-
-import { randomFillSync, randomUUID } from "node:crypto";
-import { uptime } from "node:os";
 
 /** Time and randomness as arguments, so that tests control them. */
 export interface Clock {

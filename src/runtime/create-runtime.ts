@@ -12,7 +12,7 @@ import { artifactsOf, readRange, type ArtifactPart, type ArtifactRange } from ".
 import { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import { shownTask } from "../task/expiry.ts";
 import { StoreClock, systemClock, type Clock } from "./clock.ts";
-import { Commits } from "./commits.ts";
+import { Commits, observedStore } from "./observed-store.ts";
 import { Lease } from "./dispatch/lease.ts";
 import { errorReporter } from "./error-reporter.ts";
 import { StartedProcesses } from "./exec/started-processes.ts";
@@ -25,13 +25,10 @@ import {
   assertScopesFor,
   isForOperators,
   judgeUpdate,
-} from "./questions/open-questions.ts";
-import { observedStore } from "./observed-store.ts";
-import { listVisible } from "./list-visible.ts";
+} from "./questions/questions.ts";
+import { listVisible, ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
 import { ownContext } from "./own-context.ts";
-import { ownRecord, ownScopes, ownSnapshot } from "./own-record.ts";
-import { TaskTraces } from "./telemetry/task-traces.ts";
-import type { ServerTelemetry } from "./telemetry/telemetry.ts";
+import { type ServerTelemetry, TaskTraces } from "./telemetry/telemetry.ts";
 import type { ProcessCounts } from "./reports/process-counts.ts";
 import type { Registry } from "./tool/registry.ts";
 import { runInline, type InlineRun } from "./execution/run-inline.ts";
@@ -49,12 +46,12 @@ import type {
 } from "./runtime.ts";
 import { RuntimeLifecycle } from "./runtime-lifecycle.ts";
 import { EventUrls } from "./event-urls.ts";
-import { sendEvent } from "./send-event.ts";
+import { sendEvent } from "./execution/wait-for-event.ts";
 import type { OnStepRun, Services } from "./services.ts";
 import { ThreadPool } from "./threads/thread-pool.ts";
 import { UnreadableTasks } from "./unreadable-tasks.ts";
 import { resolveWebhooks, type WebhookOptions } from "./webhooks/webhook-options.ts";
-import type { Watcher } from "./watchers.ts";
+import type { Watcher } from "./changed-tasks.ts";
 import type { Secret } from "../task/secret.ts";
 import type { SecretName } from "./secrets.ts";
 

@@ -1,13 +1,115 @@
+import { isPassing } from "../store/lost-store.ts";
+import { type Clock, retryPause } from "./clock.ts";
+import { waitFor } from "./wait-for.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
-import type { Commits } from "./commits.ts";
+import type { ProcessCounts } from "./reports/process-counts.ts";
+import type { ServerMetrics, WriteOutcome } from "./telemetry/metrics.ts";
+import { isStoreFault } from "../task/fault.ts";
 import type { Lease } from "./dispatch/lease.ts";
 import { eventfulWrite } from "./events/eventful-write.ts";
 import type { ServerEvents } from "./events/server-events.ts";
-import { countedWrite } from "./reports/counted-write.ts";
-import type { ProcessCounts } from "./reports/process-counts.ts";
-import { measuredWrite } from "./telemetry/measured-write.ts";
 import type { ServerTelemetry } from "./telemetry/telemetry.ts";
+
+/** What repeated calls of a store need. */
+export interface StoreRetrySetup {
+  readonly clock: Clock;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * Calls the store, and again while it fails (for example with a full disk): finished work must not be lost to a store that recovers, or
+ * that this process rejoins. Rejects when `signal` aborts, and with any fault that does not pass.
+ */
+export async function untilStoreAnswers<T>(
+  ask: () => Promise<T>,
+  { clock, onError }: StoreRetrySetup,
+  signal: AbortSignal,
+): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      onError(error);
+      await waitFor((done) => clock.after(retryPause(failures, clock), done), signal);
+    }
+  }
+}
+
+/** Passes writes to the store unchanged, and counts them once they are durable. */
+function countedWrite(
+  inner: Pick<TaskStore, "write">,
+  counts: Pick<ProcessCounts, "wrote">,
+): TaskStore["write"] {
+  function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+  function write(command: TaskCommand): Promise<CommandResult> {
+    const writing = inner.write(command);
+    writing.then(
+      (result) => counts.wrote(command, result),
+      () => undefined, // whoever wrote hears of it
+    );
+    return writing; // itself: nobody waits longer for being counted
+  }
+  return write;
+}
+
+/** Passes writes to the store unchanged, and measures each from the request until it is durable, including time spent waiting for others. */
+function measuredWrite(
+  inner: Pick<TaskStore, "write">,
+  metrics: Pick<ServerMetrics, "wrote">,
+): TaskStore["write"] {
+  function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+  function write(command: TaskCommand): Promise<CommandResult> {
+    const since = performance.now();
+    const record = (outcome: WriteOutcome): void =>
+      metrics.wrote(command.type, performance.now() - since, outcome);
+    const writing = inner.write(command);
+    writing.then(
+      ({ ok }) => record(ok ? "committed" : "refused"),
+      () => record("failed"),
+    );
+    return writing; // itself: nobody waits longer for being measured
+  }
+  return write;
+}
+
+/** How long a small write shows that the store takes writes, in ms. */
+const freshMs = 10_000;
+
+/**
+ * Whether the store takes writes. A small one that changes something shows it, until it is too long ago, or any write fails. Reads show
+ * nothing, nor do commands that change nothing: on a full disk, and after the end of SQLite's writer thread, they go on.
+ */
+export class Commits {
+  readonly #clock: Pick<Clock, "elapsed">;
+  /** When the last small write ended, by the time elapsed; undefined if a write has failed since. */
+  #provenAt: number | undefined;
+
+  constructor(clock: Pick<Clock, "elapsed">) {
+    this.#clock = clock;
+  }
+
+  /** Returns the write, which may fail. */
+  watch<T>(write: Promise<T>): Promise<T> {
+    write.catch((error: unknown) => {
+      if (isStoreFault(error)) this.#provenAt = undefined; // other errors are about what was written
+    });
+    return write;
+  }
+
+  /** The write changes something, whatever the store has. */
+  async prove(write: Promise<unknown>): Promise<void> {
+    await this.watch(write);
+    this.#provenAt = this.#clock.elapsed();
+  }
+
+  /** Rejects if the store takes no writes; `probe` makes a small one, if that has to be found out. */
+  async assertTaken(probe: () => Promise<unknown>): Promise<void> {
+    const ago = this.#clock.elapsed() - (this.#provenAt ?? -Infinity);
+    if (ago >= freshMs) await this.prove(probe());
+  }
+}
 
 interface StoreObservers {
   readonly commits: Commits;

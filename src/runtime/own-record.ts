@@ -1,10 +1,71 @@
+import { assertScopes, hasScopes } from "../task/scopes.ts";
+import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
+import type { ListPage, Requestor } from "./runtime.ts";
+import type { Services } from "./services.ts";
 import { hasExpired, isOver } from "../task/expiry.ts";
 import { unknownTask } from "../task/fault.ts";
-import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
-import { assertScopes, hasScopes } from "../task/scopes.ts";
 import type { Sweeper } from "./dispatch/sweeper.ts";
-import type { Requestor } from "./runtime.ts";
-import type { Services } from "./services.ts";
+
+/** A page of a requestor's tasks. Tasks that need more scopes than it has are left out, without making the page shorter. */
+export async function listVisible(
+  { store, clock }: Services,
+  { generation, principal, scopes }: Requestor,
+  { scope, after, limit }: ListPage,
+): Promise<readonly TaskRecord[]> {
+  const owner = { generation, principal, ...(scope === undefined ? {} : { scope }) };
+  const now = clock.now();
+  const tasks: TaskRecord[] = [];
+  for (let before = after ?? null; tasks.length < limit;) {
+    const wanted = limit - tasks.length;
+    const page = await store.list(owner, before, wanted, now);
+    tasks.push(...page.filter((task) => hasScopes(task, scopes)));
+    const last = page.at(-1);
+    if (page.length < wanted || last === undefined) break;
+    before = last.id;
+  }
+  return tasks;
+}
+
+/** How many of these writes may be under way. Beyond that, the next delivery of a result counts as its first. */
+const mostWrites = 1_000;
+
+/**
+ * Records who got a result first, for audits (S-095, C-129).
+ * - No answer waits for the write, and clients see nothing of it.
+ * - A result is recorded at most once, by whichever process is first; a crash may lose it.
+ */
+export class Retrievals {
+  readonly #services: Pick<Services, "store" | "clock" | "onError">;
+  /** By the id of the task. */
+  readonly #writes = new Map<string, Promise<void>>();
+
+  constructor(services: Pick<Services, "store" | "clock" | "onError">) {
+    this.#services = services;
+  }
+
+  /** The result of the task, as it was read, goes to its requestor. `via`: the method, or the polling tool, that carries it. */
+  deliver({ id, outcomeKind, retrieved }: TaskRecord, via: string): void {
+    if (outcomeKind === null || retrieved !== undefined || this.#writes.has(id)) return;
+    if (this.#writes.size >= mostWrites) return;
+    this.#writes.set(id, this.#write(id, via));
+  }
+
+  /** Resolves when the writes that are under way have ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#writes.values());
+  }
+
+  async #write(id: string, via: string): Promise<void> {
+    const { store, clock, onError } = this.#services;
+    try {
+      await store.write({ type: "retrieve", now: clock.now(), id, via });
+    } catch (error) {
+      onError(error);
+    } finally {
+      this.#writes.delete(id);
+    }
+  }
+}
 
 /**
  * The record of a requestor's task, ended if it has expired. Reads no outcome, which may be large, so that refusing another's task takes

@@ -1,17 +1,14 @@
 import { Attempts } from "./execution/attempts.ts";
 import { CancelledTasks } from "./execution/cancelled-tasks.ts";
-import { LeakedHandlers } from "./execution/leaked-handlers.ts";
-import { ChangedTasks } from "./changed-tasks.ts";
-import { BlockedTasks } from "./dispatch/blocked-tasks.ts";
+import { LeakedHandlers } from "./execution/run-handler.ts";
+import { ChangedTasks, Watchers } from "./changed-tasks.ts";
+import { BlockedTasks, Orphans } from "./dispatch/recovery.ts";
 import { Cancellation } from "./dispatch/cancellation.ts";
 import { Creation } from "./dispatch/creation.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import { Drain } from "./dispatch/drain.ts";
-import { HandlerChanges } from "./dispatch/handler-changes.ts";
-import { NewerTasks } from "./dispatch/newer-tasks.ts";
-import { Orphans } from "./dispatch/orphans.ts";
+import { HandlerChanges, NewerTasks, PausedTools } from "./dispatch/newer-tasks.ts";
 import { Ownership } from "./dispatch/ownership.ts";
-import { PausedTools } from "./dispatch/paused-tools.ts";
 import { Slots } from "./dispatch/slots.ts";
 import { Sweeper } from "./dispatch/sweeper.ts";
 import type { Services } from "./services.ts";
@@ -19,11 +16,10 @@ import type { TaskRecord } from "../task/record.ts";
 import { Reporter } from "./reports/reporter.ts";
 import { BlobSweep } from "./blobs/blob-sweep.ts";
 import { Timers } from "./timers.ts";
-import { Retrievals } from "./retrievals.ts";
+import { Retrievals } from "./own-record.ts";
 import { Secrets } from "./secrets.ts";
 import { Credentials } from "./tool/received-request.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
-import { Watchers } from "./watchers.ts";
 
 /** The parts of a runtime. */
 export interface Parts {

@@ -1,10 +1,9 @@
 import { HoldfastError } from "../task/fault.ts";
 import { stopping } from "../task/unanswered.ts";
-import { Deadline } from "./deadline.ts";
+import { type Clock, Deadline } from "./clock.ts";
 import type { Parts } from "./parts.ts";
 import type { Services } from "./services.ts";
 import { observeRuntime } from "./telemetry/observe-runtime.ts";
-import type { Clock } from "./clock.ts";
 import type { BesideTasks } from "./runtime.ts";
 
 /** The life of a runtime: its start, which takes over the store, and its stop, which has a deadline. */

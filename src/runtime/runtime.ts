@@ -12,12 +12,10 @@ import type { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import type { StoreClock } from "./clock.ts";
 import type { RuntimeSettings } from "./options.ts";
 import type { CallExtras } from "./tool/received-request.ts";
-import type { TaskTraces } from "./telemetry/task-traces.ts";
-import type { ServerTelemetry } from "./telemetry/telemetry.ts";
+import type { ServerTelemetry, TaskTraces } from "./telemetry/telemetry.ts";
 import type { Registry } from "./tool/registry.ts";
-import type { CallListener } from "./execution/call-listener.ts";
-import type { InlineRun } from "./execution/run-inline.ts";
-import type { Watcher } from "./watchers.ts";
+import type { CallListener, InlineRun } from "./execution/run-inline.ts";
+import type { Watcher } from "./changed-tasks.ts";
 
 /** Who made a task, and through which generation: no other requestor sees the task. A client of several generations is several. */
 export interface Requestor {

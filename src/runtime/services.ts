@@ -1,7 +1,7 @@
 import type { TaskStore } from "../store/store.ts";
 import type { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import type { StoreClock } from "./clock.ts";
-import type { Commits } from "./commits.ts";
+import type { Commits } from "./observed-store.ts";
 import type { StartedProcesses } from "./exec/started-processes.ts";
 import type { Lease } from "./dispatch/lease.ts";
 import type { ServerEvents } from "./events/server-events.ts";
@@ -10,8 +10,7 @@ import type { OwnContext } from "./own-context.ts";
 import type { Limits } from "./limits/limits.ts";
 import type { RuntimeSettings } from "./options.ts";
 import type { ProcessCounts } from "./reports/process-counts.ts";
-import type { TaskTraces } from "./telemetry/task-traces.ts";
-import type { ServerTelemetry } from "./telemetry/telemetry.ts";
+import type { ServerTelemetry, TaskTraces } from "./telemetry/telemetry.ts";
 import type { Registry } from "./tool/registry.ts";
 import type { ThreadPool } from "./threads/thread-pool.ts";
 import type { Webhook } from "./webhooks/webhook-options.ts";

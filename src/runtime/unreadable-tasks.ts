@@ -1,5 +1,4 @@
-import { eventError } from "./events/event-error.ts";
-import type { ServerEvents } from "./events/server-events.ts";
+import { eventError, type ServerEvents } from "./events/server-events.ts";
 
 /** Reports each task whose record cannot be read only once. */
 export class UnreadableTasks {

@@ -8,7 +8,7 @@ import { Lease } from "../runtime/dispatch/lease.ts";
 import { Ownership } from "../runtime/dispatch/ownership.ts";
 import { Sweeper } from "../runtime/dispatch/sweeper.ts";
 import { defaultSettings } from "../runtime/options.ts";
-import { Retrievals } from "../runtime/retrievals.ts";
+import { Retrievals } from "../runtime/own-record.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import type { MessageQueues } from "../store/message-queues.ts";
 import type { TaskStore as HoldfastStore } from "../store/store.ts";

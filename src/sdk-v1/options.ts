@@ -8,7 +8,7 @@ import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import { isRestartDecision, type OnRestart } from "./restart.ts";
 import { latestTime, type TimeSpan } from "../task/time.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Retrievals } from "../runtime/retrievals.ts";
+import type { Retrievals } from "../runtime/own-record.ts";
 import type { Sweeper } from "../runtime/dispatch/sweeper.ts";
 
 /** Options of `openSdkV1Tasks`. */

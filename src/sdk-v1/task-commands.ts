@@ -1,10 +1,10 @@
 import type { CreateTaskOptions } from "@modelcontextprotocol/sdk/experimental/tasks";
 import type { Request, RequestId, Result, Task } from "@modelcontextprotocol/sdk/types.js";
 import type { Clock } from "../runtime/clock.ts";
-import { requestHash } from "../runtime/request-hash.ts";
+import { requestHash } from "../runtime/call-keys.ts";
 import type { TaskCommand } from "../task/command.ts";
 import type { GenerationName, TaskMethod, TaskRecord } from "../task/record.ts";
-import { taskId } from "../task/task-id.ts";
+import { taskId } from "../task/record-changes.ts";
 import type { HandlerName } from "../task/queue.ts";
 import { errorOutcome } from "../task/outcome.ts";
 import { endingOf } from "../task/status-text.ts";

@@ -1,7 +1,7 @@
 import type { JsonForm } from "../runtime/questions/form.ts";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
 import type { TimeSpan } from "../task/time.ts";
-import { operatorsOnly, peopleOnly } from "../runtime/questions/open-questions.ts";
+import { operatorsOnly, peopleOnly } from "../runtime/questions/questions.ts";
 import { filledOrEmpty, type Scope } from "./template.ts";
 
 /** Who has to agree before a call of a tool begins. The task waits meanwhile, without a process. Only for tools whose calls are tasks. */

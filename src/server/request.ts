@@ -8,8 +8,7 @@ import {
   PROTOCOL_VERSION_META_KEY,
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject, metaOf } from "../generation/message.ts";
-import type { TaskTraces } from "../runtime/telemetry/task-traces.ts";
-import type { RequestSpan } from "../runtime/telemetry/tracing.ts";
+import type { RequestSpan, TaskTraces } from "../runtime/telemetry/telemetry.ts";
 import {
   type CallerDetails,
   type Origin,

@@ -12,10 +12,9 @@ import {
   type TransportSendOptions,
 } from "@modelcontextprotocol/server";
 import type { Runtime } from "../runtime/runtime.ts";
-import type { ServerTracing, TracedRequest } from "../runtime/telemetry/tracing.ts";
+import type { ServerTracing, TaskTraces, TracedRequest } from "../runtime/telemetry/telemetry.ts";
 import { isReplay } from "./sessions/replay-id.ts";
 import { calledTool, RequestTrace } from "./request.ts";
-import type { TaskTraces } from "../runtime/telemetry/task-traces.ts";
 import { type JsonObject, metaOf } from "../generation/message.ts";
 import { traceContextIn } from "../task/record.ts";
 import { protocolVersions } from "../generation/generations.ts";

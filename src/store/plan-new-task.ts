@@ -1,5 +1,5 @@
 import type { Refusal, TaskCommand } from "../task/command.ts";
-import { createRecord, isSameCall } from "../task/create-record.ts";
+import { createRecord, isSameCall } from "../task/record-changes.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import { isTerminal } from "../task/outcome.ts";
 import { hasRoom } from "../task/queue.ts";

@@ -2,7 +2,7 @@
 
 import type { Refusal, TaskCommand } from "../task/command.ts";
 import { extended } from "../task/expiry.ts";
-import type { StartCommands } from "../task/start-commands.ts";
+import type { StartCommands } from "../task/bulk.ts";
 import type { Facts } from "./facts.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 

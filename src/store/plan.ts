@@ -1,6 +1,6 @@
 import type { CommandResult, Refusal, TaskCommand } from "../task/command.ts";
 import { withCaller, withoutCallers, decide, type Decision, type TaskChangeCommand } from "../task/decide.ts";
-import { createRecord } from "../task/create-record.ts";
+import { createRecord } from "../task/record-changes.ts";
 import { hasHandler, noTurns } from "../task/queue.ts";
 import type { TaskRecord, ParentTask } from "../task/record.ts";
 import { isTerminal } from "../task/outcome.ts";

@@ -1,7 +1,6 @@
 import type { Block } from "./blocked.ts";
 import { cutText } from "./stored-text.ts";
-import type { Outcome } from "./outcome.ts";
-import { lossText, lostAlone, type Loss } from "./loss.ts";
+import { type Loss, lossText, lostAlone, type Outcome } from "./outcome.ts";
 import type { TaskEvent } from "./transition.ts";
 
 /**

@@ -1,12 +1,12 @@
+import type { DeliveryCommands } from "./delivery.ts";
+import type { CauseMark } from "./cause.ts";
+
 /**
  * A bulk job: one action on many tasks, which were selected once.
  * - The tasks are frozen when the job is made; what matches its filter later is not in it.
  * - Each task is acted on once: the write that acts on it also says so in the job.
  * - Any process with the store open may go on with a started job whose process is gone.
  */
-
-import type { StartCommands } from "./start-commands.ts";
-import type { DeliveryCommands } from "./delivery.ts";
 
 /** What `tasks.admin` does to many tasks at once. */
 export type BulkAction = "cancel" | "retry" | "delete" | "extend";
@@ -102,3 +102,22 @@ export interface BulkResults<Refused> {
 
 /** The commands that change no task. */
 export type CommandBesideTasks = keyof (BulkCommands & DeliveryCommands & StartCommands);
+
+/** What operators say of tools, processes and causes, and what they did. These commands change no task; each process learns when it renews. */
+export interface StartCommands {
+  /** From now on, tasks of the tool are not started; running ones continue. Changes nothing if it is already paused. */
+  pause_tool: { readonly tool: string; readonly actor: string };
+  resume_tool: { readonly tool: string };
+  /**
+   * The owner is to take nothing new, and to end what it works on by `until` (epoch ms); `null`: it goes on as before. Changes nothing if the
+   * owner is gone.
+   */
+  drain_owner: { readonly owner: string; readonly until: number | null };
+  /** Replaces what operators say of failures of a cause. */
+  mark_cause: { readonly mark: CauseMark };
+  /** Changes nothing: the store records the action that comes with it. */
+  record_action: Readonly<Record<never, never>>;
+}
+
+/** What they answer. */
+export type StartResults = { readonly [Name in keyof StartCommands]: { readonly ok: true } };

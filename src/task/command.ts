@@ -10,10 +10,9 @@ import type { InputAnswer, InputRequest, JournalEntry } from "./journal.ts";
 import type { TaskLine } from "./task-line.ts";
 import type { BlockCommands } from "./blocked.ts";
 import type { DeliveryCommands, StoredDelivery } from "./delivery.ts";
-import type { StartCommands, StartResults } from "./start-commands.ts";
+import type { BulkCommands, BulkPlace, BulkResults, StartCommands, StartResults } from "./bulk.ts";
 import type { LoopCommands } from "./loop-commands.ts";
 import type { Ending } from "./status-text.ts";
-import type { BulkCommands, BulkPlace, BulkResults } from "./bulk.ts";
 
 /**
  * Every change that a store makes, as plain data: one command is one atomic change, named after the event of the transition table that

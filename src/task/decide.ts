@@ -7,7 +7,7 @@
  */
 
 import { attemptsAfter } from "./attempts.ts";
-import { blockedUntil, unblockedBy } from "./blocked-record.ts";
+import { blockedUntil, finish, settled, unblockedBy } from "./record-changes.ts";
 import type { CommandBesideTasks } from "./bulk.ts";
 import type { Refusal, TaskCommand, TaskCommandName } from "./command.ts";
 import {
@@ -20,7 +20,6 @@ import {
   working,
   type Waiting,
 } from "./queue.ts";
-import { finish, settled } from "./ended-record.ts";
 import { endsAt, storableExpiry } from "./expiry.ts";
 import type { JournalEntry } from "./journal.ts";
 import {
@@ -30,13 +29,12 @@ import {
   type JournalFacts,
   type PieceChange,
 } from "./journal-changes.ts";
-import { type Outcome, isTerminal } from "./outcome.ts";
+import { isTerminal, type Loss, type Outcome } from "./outcome.ts";
 import type { TaskRecord, Progress } from "./record.ts";
 import { cancelledByCaller } from "./status-text.ts";
 import { storable } from "./time.ts";
 import { nextState, transitions, type TaskEvent } from "./transition.ts";
 import type { LineList, TaskLine } from "./task-line.ts";
-import type { Loss } from "./loss.ts";
 import { clearedBy, inOwnLane, reclaimed } from "./suspicion.ts";
 
 /** Commands about several tasks, a new task, an ended task, or callers of a task. */

@@ -5,10 +5,9 @@
  */
 
 import type { TaskAttempt } from "./attempts.ts";
-import type { OutcomeKind, TaskState, Outcome } from "./outcome.ts";
+import type { Outcome, OutcomeKind, Suspicion, TaskState } from "./outcome.ts";
 import type { Blocked } from "./blocked.ts";
 import type { InputRequest, WaitReason } from "./journal.ts";
-import type { Suspicion } from "./loss.ts";
 
 /**
  * Request types that a task can represent; a list, so that more can be added. `other` is a type that only the server behind

@@ -10,8 +10,7 @@
  */
 
 import type { TaskAttempt } from "./attempts.ts";
-import { lostAlone, type Loss } from "./loss.ts";
-import type { Outcome } from "./outcome.ts";
+import { type Loss, lostAlone, type Outcome } from "./outcome.ts";
 import { crashPause, parkedOr, pausing, ready, type CrashBackoff } from "./queue.ts";
 import type { TaskRecord } from "./record.ts";
 

@@ -1,3 +1,7 @@
+import { type WaitReason, waitReasons } from "./journal.ts";
+import { isTerminal } from "./outcome.ts";
+import type { TaskRecord } from "./record.ts";
+
 /** The RFC 5424 severities that MCP's logging uses, from least to most severe. */
 export const logLevels = [
   "debug",
@@ -44,4 +48,18 @@ export function shownLine({ list, seq, at, step, body }: TaskLine): Readonly<Rec
   const content: unknown = JSON.parse(body);
   const said = list === "output" ? { content } : typeof content === "object" ? content : {};
   return { seq, at: new Date(at).toISOString(), ...said, ...(list === "log" && step !== "" && { step }) };
+}
+
+/** What an unfinished task waits for, in the order in which people are shown them. `slot`: a process that has room for it. */
+export const allWaitReasons = [...(Object.keys(waitReasons) as WaitReason[]), "slot"] as const;
+
+export type TaskWait = (typeof allWaitReasons)[number];
+
+/** Null if the task does not wait, or if that is not known. */
+export function waitsForOf(
+  task: Pick<TaskRecord, "state" | "openInputs" | "lane" | "waitsFor"> & { readonly blocked?: object },
+): TaskWait | null {
+  if (isTerminal(task.state) || task.blocked !== undefined) return null;
+  if (task.openInputs > 0) return "question";
+  return task.lane === null ? task.waitsFor : "slot";
 }

@@ -6,7 +6,7 @@ import type {
   ObservableUpDownCounter,
 } from "@opentelemetry/api";
 import type { ProcessReadings, QueueReadings, ServerReadings } from "../runtime/telemetry/metrics.ts";
-import { allWaitReasons, type TaskWait } from "../task/waits-for.ts";
+import { allWaitReasons, type TaskWait } from "../task/task-line.ts";
 import { gaugeOf, metric, upDownCounterOf } from "./metric.ts";
 import { ByTool, type SeriesNames } from "./series-names.ts";
 import { attribute } from "./spans.ts";

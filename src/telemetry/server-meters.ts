@@ -6,7 +6,7 @@ import { ServerGauges } from "./server-gauges.ts";
 import type { SeriesNames } from "./series-names.ts";
 import { attribute } from "./spans.ts";
 import { histogramOf, metric, counterOf } from "./metric.ts";
-import type { AttemptOutcome } from "../runtime/telemetry/tracing.ts";
+import type { AttemptOutcome } from "../runtime/telemetry/telemetry.ts";
 
 /** The metrics of a server. */
 export class ServerMeters implements ServerMetrics {

@@ -22,7 +22,7 @@ import type {
   TracedStep,
   TracedWait,
   RequestOutcome,
-} from "../runtime/telemetry/tracing.ts";
+} from "../runtime/telemetry/telemetry.ts";
 import {
   attribute,
   failSpan,

@@ -17,7 +17,7 @@ import {
   SpanStatusCode,
 } from "@opentelemetry/api";
 import type { TraceContext } from "../task/record.ts";
-import { eventError } from "../runtime/events/event-error.ts";
+import { eventError } from "../runtime/events/server-events.ts";
 
 /**
  * Names of attributes: those of OpenTelemetry's conventions if they have one, otherwise `holdfast.…`. docs/operate/observability.md

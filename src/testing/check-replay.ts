@@ -17,7 +17,7 @@ import { makeContext, type CallContext } from "../runtime/execution/make-context
 import { prepareInTask, preparedKey } from "../runtime/execution/prepare-in-task.ts";
 import { neverReached, type NeverReached } from "../runtime/execution/never-reached.ts";
 import { isSince } from "../runtime/execution/task-version.ts";
-import { ofTask } from "../runtime/journal/run-setup.ts";
+import { ofTask } from "../runtime/journal/run-life.ts";
 import { TaskLines } from "../runtime/journal/task-lines.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import type { Runtime } from "../runtime/runtime.ts";
@@ -26,7 +26,7 @@ import { Timers } from "../runtime/timers.ts";
 import { taskCaller } from "../runtime/tool/task-caller.ts";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
 import { credentialsOf } from "../runtime/tool/received-request.ts";
-import { Commits } from "../runtime/commits.ts";
+import { Commits } from "../runtime/observed-store.ts";
 import { Lease } from "../runtime/dispatch/lease.ts";
 import { ownContext } from "../runtime/own-context.ts";
 import { EventUrls } from "../runtime/event-urls.ts";

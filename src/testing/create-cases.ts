@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { NewTask } from "../task/record.ts";
-import { createRecord } from "../task/create-record.ts";
+import { createRecord } from "../task/record-changes.ts";
 import { assertMembers, storeCases, type StoreUnderTest } from "./store-case.ts";
 import { createQueued, createRunning, noon, owner, sampleRequest, wholeJournal } from "./sample-task.ts";
 import type { TaskCommand } from "../task/command.ts";

@@ -1,7 +1,7 @@
 import type { JournalRecording, RecordedEntry } from "../store/export-journal.ts";
 import type { JournalPage, ListedEntry, TaskStore } from "../store/store.ts";
 import type { TaskCommand, TaskCommandName, CommandResult } from "../task/command.ts";
-import { createRecord } from "../task/create-record.ts";
+import { createRecord } from "../task/record-changes.ts";
 import { HoldfastError } from "../task/fault.ts";
 import {
   type InputRequest,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ClientEvent } from "../client/client-events.ts";
 import type { InputRequest, InputResult } from "../client/question/input-request.ts";
-import { judgeAnswers } from "../runtime/questions/answers.ts";
+import { judgeAnswers } from "../runtime/questions/questions.ts";
 import { childInputOf } from "../task/journal.ts";
 
 /** A question of a task, as its client got it. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { PrepareContext } from "../../src/runtime/tool/prepare-context.ts";
+import type { PrepareContext } from "../../src/runtime/tool/received-request.ts";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { bodyOf, Process, text, type Handler } from "../runtime/harness.ts";
 import { adminOf } from "./operator.ts";

@@ -1,4 +1,4 @@
-import { createRecord } from "../../src/task/create-record.ts";
+import { createRecord } from "../../src/task/record-changes.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { createQueued, createRunning, owner } from "../../src/testing/sample-task.ts";
 

@@ -1,6 +1,5 @@
-import type { BulkCommands } from "../../src/task/bulk.ts";
+import type { BulkCommands, StartCommands } from "../../src/task/bulk.ts";
 import { causeOf } from "../../src/task/cause.ts";
-import type { StartCommands } from "../../src/task/start-commands.ts";
 import type { Refusal, TaskCommand } from "../../src/task/command.ts";
 import type { DeliveryCommands } from "../../src/task/delivery.ts";
 import type { CrashBackoff } from "../../src/task/queue.ts";

@@ -3,7 +3,7 @@ import { jwtVerifier } from "holdfast/auth";
 import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
 import { readOptions, settingsOf } from "../../src/options/options.ts";
-import { backoffOptions } from "../../src/runtime/backoff.ts";
+import { backoffOptions } from "../../src/runtime/clock.ts";
 import { runtimeSettings } from "../../src/runtime/options.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import { resolveSdkV1Options } from "../../src/sdk-v1/options.ts";

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { judgeAnswer } from "../../src/runtime/questions/answers.ts";
+import { judgeAnswer } from "../../src/runtime/questions/questions.ts";
 
 /** Whether an accepted form with this content is an answer. */
 function fits(requestedSchema: object, content: object): boolean {

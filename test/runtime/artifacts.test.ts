@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { expect, onTestFinished, test } from "vitest";
-import type { ArtifactSource } from "../../src/runtime/tool/artifact-source.ts";
+import type { ArtifactSource } from "../../src/runtime/tool/handler-return.ts";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { sampleBytes } from "../kit/sample-bytes.ts";
 import { nobody, Process, type Handler, type Setup } from "./harness.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Commits } from "../../src/runtime/commits.ts";
+import { Commits } from "../../src/runtime/observed-store.ts";
 import { HoldfastError } from "../../src/task/fault.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";
 

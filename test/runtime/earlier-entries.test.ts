@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { EarlierEntries } from "../../src/runtime/journal/earlier-entries.ts";
+import { EarlierEntries } from "../../src/runtime/journal/outside-ends.ts";
 import type { ListedEntry } from "../../src/store/store.ts";
 import type { JournalEnd } from "../../src/task/journal.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TaskWriter } from "../../src/runtime/journal/held-command.ts";
+import type { TaskWriter } from "../../src/runtime/journal/piece-writer.ts";
 import { Journal } from "../../src/runtime/journal/journal.ts";
 import { Scheduler } from "../../src/runtime/journal/scheduler.ts";
 import { SlotHolder } from "../../src/runtime/journal/slot-holder.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { ExecError, type ExecOptions, type ExecResult } from "../../src/runtime/exec/exec-options.ts";
-import { launch, lookFor } from "../../src/runtime/exec/launched.ts";
+import { launch, lookFor } from "../../src/runtime/exec/started-processes.ts";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { bodyOf, nobody, Process, text, type Handler } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HoldfastError } from "../../src/task/fault.ts";
 import { NonRetryableError } from "../../src/runtime/tool/tool-errors.ts";
-import type { PollOptions } from "../../src/runtime/tool/poll-options.ts";
+import type { PollOptions } from "../../src/runtime/tool/called-tool.ts";
 import { wholeJournal } from "../../src/testing/sample-task.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";

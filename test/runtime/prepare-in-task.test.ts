@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PrepareContext } from "../../src/runtime/tool/prepare-context.ts";
+import type { PrepareContext } from "../../src/runtime/tool/received-request.ts";
 import type { ToolConfig } from "../../src/runtime/tool/tool.ts";
 import { anonymous, bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
 

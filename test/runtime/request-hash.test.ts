@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { keyedHash, requestHash } from "../../src/runtime/request-hash.ts";
+import { keyedHash, requestHash } from "../../src/runtime/call-keys.ts";
 import { Process, text, type Handler } from "./harness.ts";
 
 /** The same value with the keys of all its objects the other way round. */

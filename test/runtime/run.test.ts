@@ -7,7 +7,7 @@ import { Run } from "../../src/runtime/journal/run.ts";
 import { TaskLines } from "../../src/runtime/journal/task-lines.ts";
 import { defaultSettings } from "../../src/runtime/options.ts";
 import type { Services } from "../../src/runtime/services.ts";
-import { Commits } from "../../src/runtime/commits.ts";
+import { Commits } from "../../src/runtime/observed-store.ts";
 import { Lease } from "../../src/runtime/dispatch/lease.ts";
 import { ownContext } from "../../src/runtime/own-context.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { TaskAttempt } from "../../src/task/attempts.ts";
-import { createRecord } from "../../src/task/create-record.ts";
+import { createRecord } from "../../src/task/record-changes.ts";
 import type { TaskChangeCommand } from "../../src/task/decide.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { createQueued, noon, owner, queuedRecord, runningRecord } from "../contract/sample-task.ts";

@@ -1,6 +1,5 @@
 import { expect, expectTypeOf, test } from "vitest";
-import type { BulkCommands } from "../../src/task/bulk.ts";
-import type { StartCommands } from "../../src/task/start-commands.ts";
+import type { BulkCommands, StartCommands } from "../../src/task/bulk.ts";
 import type { TaskCommandName } from "../../src/task/command.ts";
 import type { DeliveryCommands } from "../../src/task/delivery.ts";
 import { transitions, type TaskEvent } from "../../src/task/transition.ts";

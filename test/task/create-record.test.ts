@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createRecord, isSameCall } from "../../src/task/create-record.ts";
+import { createRecord, isSameCall } from "../../src/task/record-changes.ts";
 import { createQueued, createRunning, noon, owner, sampleTask } from "../contract/sample-task.ts";
 
 describe("createRecord", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { TaskAttempt } from "../../src/task/attempts.ts";
-import { lossText, type Suspicion } from "../../src/task/loss.ts";
+import { lossText, type Suspicion } from "../../src/task/outcome.ts";
 import { crashPause } from "../../src/task/queue.ts";
 import { blamedCrashes, crashed, isSuspect, lossesOf } from "../../src/task/suspicion.ts";
 

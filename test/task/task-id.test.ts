@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { taskId } from "../../src/task/task-id.ts";
+import { taskId } from "../../src/task/record-changes.ts";
 
 const bytes = (fill: number) => (size: number) => new Uint8Array(size).fill(fill);
 const now = Date.UTC(2026, 10, 1);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createRecord } from "../../src/task/create-record.ts";
+import { createRecord } from "../../src/task/record-changes.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { deletableAt, keptFrom, shownTask } from "../../src/task/expiry.ts";
 import { createQueued, noon, owner } from "../../src/testing/sample-task.ts";

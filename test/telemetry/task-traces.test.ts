@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { TaskTraces } from "../../src/runtime/telemetry/task-traces.ts";
+import { TaskTraces } from "../../src/runtime/telemetry/telemetry.ts";
 import type { TaskRequest } from "../../src/task/record.ts";
 import { caller } from "./recorded-spans.ts";
 

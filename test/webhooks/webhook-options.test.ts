@@ -1,6 +1,10 @@
 import { expect, test } from "vitest";
-import { resolveWebhooks, type WebhookOptions } from "../../src/runtime/webhooks/webhook-options.ts";
-import { signatures, secretKey } from "../../src/runtime/webhooks/signature.ts";
+import {
+  resolveWebhooks,
+  secretKey,
+  signatures,
+  type WebhookOptions,
+} from "../../src/runtime/webhooks/webhook-options.ts";
 import { createTasks } from "../../src/server/tasks.ts";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { secret } from "./hooked-process.ts";

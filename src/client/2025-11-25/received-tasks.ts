@@ -25,7 +25,7 @@ import {
 } from "../session/receiver/question-tools.ts";
 import type { ReceivedTasks, ReceiverParts, Work } from "../session/receiver/receiver.ts";
 import { questionKeyOf, withParent } from "../../generation/extensions.ts";
-import { requestHash } from "../../runtime/request-hash.ts";
+import { requestHash } from "../../runtime/call-keys.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { JsonObject } from "../../generation/message.ts";
 import { listPage, parentOf, unlessDeleted, untilFinished } from "../session/receiver/runtime-queries.ts";

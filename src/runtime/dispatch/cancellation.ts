@@ -1,8 +1,8 @@
 import type { CommandResult } from "../../task/command.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { deadlineAfter } from "../duration.ts";
+import { deadlineAfter } from "../clock.ts";
 import type { Services } from "../services.ts";
-import { untilStoreAnswers } from "../until-store-answers.ts";
+import { untilStoreAnswers } from "../observed-store.ts";
 import type { Sweeper } from "./sweeper.ts";
 
 /**

@@ -3,10 +3,10 @@ import type { DrainState } from "../reports/process-report.ts";
 import type { Attempts } from "../execution/attempts.ts";
 import type { Services } from "../services.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
-import type { BlockedTasks } from "./blocked-tasks.ts";
+import type { BlockedTasks } from "./recovery.ts";
 import type { Creation } from "./creation.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import type { HandlerChanges } from "./handler-changes.ts";
+import type { HandlerChanges } from "./newer-tasks.ts";
 
 export interface DrainSetup {
   readonly services: Services;

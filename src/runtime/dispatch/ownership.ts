@@ -9,7 +9,7 @@ import type { Services } from "../services.ts";
 import type { Secrets } from "../secrets.ts";
 import type { Attempts } from "../execution/attempts.ts";
 import type { Drain } from "./drain.ts";
-import type { PausedTools } from "./paused-tools.ts";
+import type { PausedTools } from "./newer-tasks.ts";
 import type { Sweeper } from "./sweeper.ts";
 
 /** How often an owner reports that it lives, and checks the others; where it has a short lease, four times in that. */

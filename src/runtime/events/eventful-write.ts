@@ -1,11 +1,10 @@
 import type { TaskStore } from "../../store/store.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import type { OfTask, EventError, ServerEventData } from "./server-event.ts";
-import type { ServerEvents } from "./server-events.ts";
+import { type ServerEvents, storedEventError } from "./server-events.ts";
 import type { Blocked } from "../../task/blocked.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
-import { storedEventError } from "./event-error.ts";
 
 /**
  * Passes writes to the store unchanged, and emits the events of each before it resolves. Every change of a task is a command, so no event

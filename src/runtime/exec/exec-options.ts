@@ -14,7 +14,7 @@ import {
   time,
   value,
 } from "../../options/options.ts";
-import { backoffOptions, type Backoff } from "../backoff.ts";
+import { backoffOptions, type Backoff } from "../clock.ts";
 import type { LimitName } from "../limits/limit-name.ts";
 import { isLimitName } from "../limits/limit-options.ts";
 

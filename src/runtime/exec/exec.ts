@@ -17,13 +17,10 @@ import { assertOutsideStep, NotYet, type StepEffects } from "../execution/step-t
 import type { Run } from "../journal/run.ts";
 import { waitFor } from "../wait-for.ts";
 import { ExecError, execOptions, type ExecOptions, type ExecResult } from "./exec-options.ts";
-import { end, launch, lookFor, type Launched } from "./launched.ts";
-import { Output, textOf } from "./output.ts";
-import { SavedOutput } from "./saved-output.ts";
+import { end, endGroup, launch, type Launched, lookFor, type StartedProcesses } from "./started-processes.ts";
+import { Output, SavedOutput, textOf } from "./output.ts";
 import { ownVariables } from "./own-environment.ts";
-import { endGroup } from "./process-group.ts";
 import type { StepContext } from "../tool/task-context.ts";
-import type { StartedProcesses } from "./started-processes.ts";
 
 export interface ExecEffects extends StepEffects {
   readonly processes: StartedProcesses;

@@ -6,23 +6,21 @@ import { endingOf } from "../../task/status-text.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskHolder } from "../changed-tasks.ts";
 import type { Slots } from "../dispatch/slots.ts";
-import { ofTask } from "../journal/run-setup.ts";
+import { ofTask } from "../journal/run-life.ts";
 import { Run } from "../journal/run.ts";
-import { RunTrace } from "../telemetry/run-trace.ts";
+import { RunTrace } from "../telemetry/telemetry.ts";
 import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/task-caller.ts";
 import type { Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { HandlerEnd } from "../tool/tool-outcome.ts";
-import { untilStoreAnswers } from "../until-store-answers.ts";
+import { untilStoreAnswers } from "../observed-store.ts";
 import { whenAborted } from "../wait-for.ts";
 import { HeldRun, type AttemptHost } from "./held-run.ts";
-import type { LeakedHandlers } from "./leaked-handlers.ts";
-import { linesOf, loadTask, type LoadedTask } from "./load-task.ts";
+import { type LeakedHandlers, linesOf, type LoadedTask, loadTask, runHandler } from "./run-handler.ts";
 import type { CallContext } from "./make-context.ts";
 import { Parking } from "./parking.ts";
-import { runHandler } from "./run-handler.ts";
 import { withinTime, workLimitOf } from "./within-time.ts";
 
 export interface AttemptsSetup {

@@ -1,23 +1,200 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { CallFailure } from "../../task/outcome.ts";
-import { expiresAt } from "../../task/expiry.ts";
+import {
+  type GenerationName,
+  generations,
+  type NewTask,
+  type Origin,
+  type TaskRecord,
+  type TaskRequest,
+} from "../../task/record.ts";
+import { taskId } from "../../task/record-changes.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import type { RuntimeSettings } from "../options.ts";
+import { requestHash } from "../call-keys.ts";
+import type { TaskCall } from "../runtime.ts";
+import type { Services } from "../services.ts";
+import type { Tool } from "../tool/tool.ts";
+import { type CallFailure, isTerminal } from "../../task/outcome.ts";
+import type { TaskStore } from "../../store/store.ts";
+import { expiresAt } from "../../task/expiry.ts";
 import type { JournalEnd, JournalEntry, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/stored-text.ts";
-import { type Origin, type TaskRecord, generations, type GenerationName } from "../../task/record.ts";
-import { scopesOfTool, assertMayCall } from "../../task/scopes.ts";
-import { newTask, type FreshTask } from "../dispatch/new-task.ts";
-import { finishedEntries } from "../journal/finished-entries.ts";
-import type { HeldCommand } from "../journal/held-command.ts";
+import { assertMayCall, scopesOfTool } from "../../task/scopes.ts";
+import { finishedEntries } from "../journal/claimed-keys.ts";
+import type { HeldCommand } from "../journal/piece-writer.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
-import { requestHash } from "../request-hash.ts";
-import type { Services } from "../services.ts";
 import { callErrorOf } from "../tool/tool-errors.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
-import type { Tool } from "../tool/tool.ts";
-import { FailedCalls } from "./failed-calls.ts";
+
+/** The record and request of a new task. */
+export interface FreshTask {
+  readonly task: NewTask;
+  readonly request: TaskRequest;
+}
+
+/** Makes the parts of a new task from its call. */
+export function newTask(
+  call: TaskCall,
+  tool: Tool,
+  { options, clock, webhooks }: Pick<Services, "options" | "clock" | "webhooks">,
+): FreshTask {
+  const { raw, hash } = encodeCall(tool, call);
+  if (Buffer.byteLength(raw) > options.maxBodyBytes) {
+    throw new HoldfastError("invalid_params", `The arguments are larger than ${options.maxBodyBytes} bytes.`);
+  }
+  const id = call.id ?? taskId(clock.now(), (size) => clock.randomBytes(size));
+  return {
+    task: {
+      id,
+      wireId: call.wireId ?? id,
+      generation: call.generation,
+      scope: call.scope ?? "",
+      principal: call.principal,
+      method: call.method ?? "tools/call",
+      tool: tool.name,
+      idempotencyKey: call.idempotencyKey ?? null,
+      requestHash: hash,
+      requiredScopes: call.requiredScopes ?? [],
+      ...lifeOf(call, tool, options, clock.now()),
+      pollIntervalMs: tool.pollIntervalMs ?? options.pollIntervalMs,
+      statusMessage: null,
+      // What another task calls is no task to anybody outside.
+      ...(webhooks.length > 0 &&
+        call.generation !== "child" && { notifies: webhooks.map(({ name }) => name) }),
+    },
+    request: {
+      origin: call.prepareInTask === true ? { ...call.origin, prepareInTask: true } : call.origin,
+      arguments: raw,
+      prepared: call.prepared ?? null,
+    },
+  };
+}
+
+/**
+ * How long the task may run, and how long it is kept. A ttl limits both. Without one, the task must end after `maxRunMs`, and is kept from
+ * its end, which is not known in advance.
+ */
+function lifeOf(
+  call: TaskCall,
+  tool: Tool,
+  options: RuntimeSettings,
+  now: number,
+): Pick<NewTask, "runUntil" | "expiry"> {
+  const runUntil = now + (tool.maxRunMs ?? options.maxRunMs);
+  const askedMs = requestedMs(call, options);
+  const ownMs = tool.ttlMs === undefined ? options.ttlMs : tool.ttlMs;
+  if (call.keepAlive === true) {
+    const ms = askedMs ?? (ownMs === undefined ? options.keepMs : ownMs);
+    return { runUntil, expiry: { from: "terminal", ms } };
+  }
+  const boundsTask = askedMs !== undefined && options.requestedTtl === "task";
+  const ttlMs = boundsTask ? askedMs : ownMs;
+  const keptMs = call.keptMs ?? (boundsTask ? undefined : askedMs);
+  if (ttlMs === undefined) {
+    const ms = askedMs ?? Math.min(keptMs ?? Infinity, options.keepMs);
+    return { runUntil, expiry: { from: "terminal", ms } };
+  }
+  if (keptMs === undefined) return { runUntil, expiry: { from: "created", ms: ttlMs } };
+  if (ttlMs === null) return { runUntil, expiry: { from: "terminal", ms: keptMs } };
+  return { runUntil: now + ttlMs, expiry: { from: "terminal", ms: Math.min(keptMs, ttlMs) } };
+}
+
+/** What the requestor asked for, within bounds (A-15). */
+function requestedMs({ ttlMs }: TaskCall, { minTtlMs, maxTtlMs }: RuntimeSettings): number | undefined {
+  if (ttlMs === undefined) return undefined;
+  if (!Number.isFinite(ttlMs) || ttlMs < 0) {
+    throw new HoldfastError("invalid_params", "A ttl must be a number of milliseconds, 0 or more.");
+  }
+  return Math.min(Math.max(Math.floor(ttlMs), minTtlMs), maxTtlMs);
+}
+
+function encodeCall(
+  tool: Tool,
+  { arguments: args = {}, answers }: TaskCall,
+): { readonly raw: string; readonly hash: string } {
+  try {
+    return {
+      raw: JSON.stringify(args),
+      hash: requestHash(tool.name, args, ...(answers === undefined ? [] : [answers])),
+    };
+  } catch (error) {
+    throw new HoldfastError("invalid_params", "The arguments are nested too deeply.", { cause: error });
+  }
+}
+
+/**
+ * The calls that failed before, which those of this run take up.
+ * - They are those of earlier runs of its handler, and of the tasks that its task takes up, for as long as these are kept.
+ * - The newest of a call counts, if its arguments were the same: it has taken up those before it.
+ */
+
+const atOnce = 500;
+
+/** Each link is a retry by an operator. */
+const mostTasks = 100;
+
+interface FailingCaller {
+  readonly record: Pick<TaskRecord, "id" | "failures">;
+  readonly origin: Origin;
+}
+
+class FailedCalls {
+  readonly #store: Pick<TaskStore, "admin" | "request">;
+  readonly #task: FailingCaller;
+  #ids: Promise<ReadonlyMap<string, string>> | undefined;
+
+  constructor(store: Pick<TaskStore, "admin" | "request">, task: FailingCaller) {
+    this.#store = store;
+    this.#task = task;
+  }
+
+  /** The id of the task of the call, if it failed; `hash` is that of its tool and arguments. */
+  async of(key: string, hash: string): Promise<string | undefined> {
+    const { record, origin } = this.#task;
+    if (record.failures === 0 && takenUpBy(origin) === undefined) return undefined;
+    this.#ids ??= this.#read().catch((error: unknown) => {
+      this.#ids = undefined; // it is read again
+      throw error;
+    });
+    return (await this.#ids).get(placeOf(key, hash));
+  }
+
+  async #read(): Promise<ReadonlyMap<string, string>> {
+    const ids = new Map<string, string>();
+    const { record, origin } = this.#task;
+    if (record.failures > 0) await this.#readCallsOf(record.id, ids);
+    let next = takenUpBy(origin);
+    for (let count = 0; next !== undefined && count < mostTasks; count++) {
+      await this.#readCallsOf(next, ids);
+      const request = await this.#store.request(next);
+      next = request && takenUpBy(request.origin);
+    }
+    return ids;
+  }
+
+  async #readCallsOf(parent: string, ids: Map<string, string>): Promise<void> {
+    for (let before: string | null | undefined = null; before !== undefined;) {
+      const page: readonly TaskRecord[] =
+        (await this.#store.admin?.tasks({ of: "children", parent }, before, atOnce)) ?? [];
+      for (const child of page) {
+        if (!isTerminal(child.state) || child.parent === null) continue;
+        const place = placeOf(child.parent.key, child.requestHash);
+        if (!ids.has(place)) ids.set(place, child.id);
+      }
+      before = page.length < atOnce ? undefined : page.at(-1)?.id;
+    }
+  }
+}
+
+function takenUpBy({ takesUp, retryOf }: Origin): string | undefined {
+  return takesUp === true ? retryOf : undefined;
+}
+
+function placeOf(key: string, hash: string): string {
+  return `${hash} ${key}`;
+}
 
 /** Maximum number of calls of a task running at the same time. */
 const mostOpen = 1_000;

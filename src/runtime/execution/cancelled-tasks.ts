@@ -1,8 +1,8 @@
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
 import { ConcurrencyLimit } from "../concurrency-limit.ts";
-import { mayRun } from "../dispatch/recovery-plan.ts";
-import { ofTask } from "../journal/run-setup.ts";
+import { mayRun } from "../dispatch/recovery.ts";
+import { ofTask } from "../journal/run-life.ts";
 import { Run } from "../journal/run.ts";
 import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
@@ -11,10 +11,8 @@ import type { Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolAtVersion } from "../tool/tool-config.ts";
 import { HeldRun, type AttemptHost } from "./held-run.ts";
-import type { LeakedHandlers } from "./leaked-handlers.ts";
-import { linesOf, loadTask } from "./load-task.ts";
+import { type LeakedHandlers, linesOf, loadTask, runHandler } from "./run-handler.ts";
 import type { CallContext } from "./make-context.ts";
-import { runHandler } from "./run-handler.ts";
 
 export interface CancelledTasksSetup {
   readonly services: Services;

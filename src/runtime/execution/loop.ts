@@ -1,17 +1,22 @@
+import { HoldfastError } from "../../task/fault.ts";
+import { encodeJournalKey, type JournalKey, roundKey, roundName } from "../../task/journal.ts";
+import type { Run } from "../journal/run.ts";
+import { decodeValue, encodeValue } from "../stored-values.ts";
+import { NextRound, type RoundContext, type StepContext, type TaskContext } from "../tool/task-context.ts";
+import type { NextRoundOfLoop } from "../journal/held-task.ts";
+import { assertOutsideStep, type Looks, type StepEffects, type StepRun } from "./step-try.ts";
+import { assertOptions, settingsOf } from "../../options/options.ts";
+import { type Clock, deadlineAfter, growingPause } from "../clock.ts";
+import { isNonRetryable } from "../tool/tool-errors.ts";
+import { pollOptions, type PollOptions } from "../tool/called-tool.ts";
+import { assertBackoff, runStep } from "./step.ts";
+
 /**
  * Loops whose rounds each have a journal of their own, in constant space.
  * - The first round's state is what the handler passes, every time; that of a later one is in the loop's entry.
  * - What a round does is under keys with its number. One write replaces all of that by the next round, and the handler runs again.
  * - A loop that has ended leaves its last round in the journal, so that a replay ends it in the same way.
  */
-
-import { HoldfastError } from "../../task/fault.ts";
-import { encodeJournalKey, roundKey, roundName, type JournalKey } from "../../task/journal.ts";
-import type { Run } from "../journal/run.ts";
-import { decodeValue, encodeValue } from "../stored-values.ts";
-import { NextRound, type RoundContext, type TaskContext } from "../tool/task-context.ts";
-import type { NextRoundOfLoop } from "../journal/held-task.ts";
-import { assertOutsideStep } from "./step-try.ts";
 
 interface LoopOf {
   readonly run: Run;
@@ -85,4 +90,102 @@ function roundContext<State>(task: TaskContext, loop: string, number: number): R
     },
   };
   return Object.create(task, Object.getOwnPropertyDescriptors(own)) as RoundContext<State>;
+}
+
+/**
+ * `task.poll`: a step that looks at something again and again until it is ready.
+ * - Its journal entry is one, and is written over after each look: how often it has looked, and when the last look begins. Until the next
+ *   look the handler waits as in a sleep.
+ * - A look that fails is a try of the step that fails. One that finds nothing ready is none: failures count from 0 again.
+ * - The last look begins when the time is over, so that nothing that came in time is missed.
+ */
+
+/** What the journal has of a poll between two looks. Times are epoch ms. */
+interface Seen {
+  readonly looks: number;
+  readonly lookedAt: number;
+  /** When the last look begins; null: never. */
+  readonly lastAt: number | null;
+}
+
+type Unset = "until" | "timeoutMs" | "lookTimeoutMs" | "maxEvery" | "backoff" | "retryIf" | "limit";
+
+/** Looks until something is ready, or takes that from the journal. */
+export async function runPoll<T>(
+  { run, effects, clock }: { readonly run: Run; readonly effects: StepEffects; readonly clock: Clock },
+  key: JournalKey,
+  given: PollOptions<T>,
+  fn: StepRun<T>,
+): Promise<T> {
+  assertOptions("task.poll", given, pollOptions);
+  assertBackoff("task.poll", given.backoff);
+  const options = settingsOf<PollOptions<T>, Unset>(pollOptions, given);
+  const { every, factor, maxEvery, jitter, until, timeoutMs, lookTimeoutMs } = options;
+  const { retries, backoff, retryIf, limit } = options;
+  const name = encodeJournalKey(key);
+  let seen: Seen | undefined;
+
+  // Not with the look: what it waits for may outlast the handler, after which none begins.
+  const prepare = async (): Promise<void> => {
+    seen = await nextLook();
+  };
+  const look = async (context: StepContext): Promise<T> => {
+    try {
+      return await fn(context);
+    } catch (error) {
+      if (seen === undefined || !isLast(seen) || isNonRetryable(error)) throw error;
+      throw late(seen, { cause: error });
+    }
+  };
+  const nextLook = async (): Promise<Seen> => {
+    const now = clock.now();
+    const before = seen ?? (await seenBefore(run, run.keys.stored(key)));
+    if (before !== undefined) return { ...before, looks: before.looks + 1, lookedAt: now };
+    const lastAt = timeoutMs === undefined ? null : deadlineAfter(now, timeoutMs);
+    if (lastAt !== null) await effects.pauses.assertReaches(lastAt, `The poll "${name}"`);
+    return { looks: 1, lookedAt: now, lastAt };
+  };
+  const isLast = ({ lastAt }: Seen): boolean => lastAt !== null && clock.now() >= lastAt;
+  const late = ({ looks }: Seen, cause: ErrorOptions = {}): HoldfastError =>
+    new HoldfastError(
+      "poll_timeout",
+      `The poll "${name}" has looked ${looks} times in ${timeoutMs ?? 0} ms, and what it looks for is not ready.`,
+      cause,
+    );
+  const looks: Looks<T> = {
+    get seen() {
+      return seen && JSON.stringify(seen);
+    },
+    get lastAt() {
+      return seen?.lastAt ?? Infinity;
+    },
+    async again(returned) {
+      if (seen === undefined || (until === undefined ? returned !== undefined : isReady(until, returned)))
+        return undefined;
+      if (isLast(seen)) throw late(seen);
+      const pause = growingPause({ firstMs: every, factor, maxMs: maxEvery }, seen.looks, jitter, clock);
+      const next = Math.min(deadlineAfter(clock.now(), pause), looks.lastAt);
+      await effects.pauses.assertReaches(next, `The pause of the poll "${name}"`);
+      return next;
+    },
+  };
+  const retrying = {
+    retries,
+    ...(backoff && { backoff }),
+    ...(retryIf && { retryIf }),
+    ...(limit && { limit }),
+  };
+  const stepOptions = { ...retrying, ...(lookTimeoutMs !== undefined && { timeoutMs: lookTimeoutMs }) };
+  return runStep(run, effects, clock, key, stepOptions, look, { looks, prepare });
+}
+
+async function seenBefore(run: Run, key: string): Promise<Seen | undefined> {
+  const seen = await run.begunBy(key);
+  return seen === undefined ? undefined : (JSON.parse(seen) as Seen);
+}
+
+function isReady<T>(until: (value: T) => unknown, value: T): boolean {
+  const answer = until(value);
+  if (typeof answer === "boolean") return answer;
+  throw new TypeError(`"until" of a poll must return true or false, not ${typeof answer}.`);
 }

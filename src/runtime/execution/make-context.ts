@@ -18,12 +18,18 @@ import type { LineSource } from "../journal/task-lines.ts";
 import type { Clock } from "../clock.ts";
 import type { AddressedWait } from "../event-urls.ts";
 import { assertEventName } from "../event-name.ts";
-import { checkedChanges, type GivenChanges, type HandlerChanges } from "./handler-updates.ts";
+import {
+  checkedChanges,
+  type GivenChanges,
+  type HandlerChanges,
+  logBody,
+  outputBodies,
+  progressOf,
+  statusOf,
+} from "./handler-updates.ts";
 import { elicit } from "../questions/form.ts";
 import { decodeValue } from "../stored-values.ts";
-import { logBody, outputBodies, progressOf, statusOf } from "./reported.ts";
-import { runPoll } from "./poll.ts";
-import { runLoop } from "./loop.ts";
+import { runLoop, runPoll } from "./loop.ts";
 import { readStepOptions, runStep } from "./step.ts";
 import { storeArtifact } from "./store-artifact.ts";
 import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
@@ -44,9 +50,9 @@ import {
   type CalledTool,
   type CallRest,
   type CallResult,
+  type PollOptions,
   type ToolCall,
 } from "../tool/called-tool.ts";
-import { type PollOptions } from "../tool/poll-options.ts";
 import type { EventWait } from "../tool/declared-events.ts";
 import type { ReceivedRequest } from "../tool/received-request.ts";
 

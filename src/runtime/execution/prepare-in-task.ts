@@ -2,7 +2,7 @@ import type { CreateMessageResult, ListRootsResult } from "@modelcontextprotocol
 import { type InputMethod, encodeJournalKey, type JournalEnd, type JournalKey } from "../../task/journal.ts";
 import type { Clock } from "../clock.ts";
 import type { TaskCaller } from "../tool/task-caller.ts";
-import type { PrepareContext } from "../tool/prepare-context.ts";
+import type { PrepareContext } from "../tool/received-request.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
 import type { Run } from "../journal/run.ts";
 import { elicit } from "../questions/form.ts";

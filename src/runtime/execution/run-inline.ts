@@ -1,26 +1,62 @@
+import type { Progress, TraceContext } from "../../task/record.ts";
+import type { LogText } from "../../task/task-line.ts";
+import { TaskLines } from "../journal/task-lines.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Outcome } from "../../task/outcome.ts";
-import type { TraceContext } from "../../task/record.ts";
-import { taskId } from "../../task/task-id.ts";
+import { taskId } from "../../task/record-changes.ts";
 import { Run } from "../journal/run.ts";
-import { hasMark, operatorsOnly } from "../questions/open-questions.ts";
-import { withoutTask } from "../journal/run-setup.ts";
-import { TaskLines } from "../journal/task-lines.ts";
+import { hasMark, operatorsOnly } from "../questions/questions.ts";
+import { withoutTask } from "../journal/run-life.ts";
 import type { Services } from "../services.ts";
-import { appendAndReport, report, type CallListener } from "./call-listener.ts";
-import { makeContext, type ContextEffects } from "./make-context.ts";
+import { type ContextEffects, makeContext } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
-import { directOutcome, RunTrace } from "../telemetry/run-trace.ts";
-import { runToEnd, type HandlerEnd } from "../tool/tool-outcome.ts";
+import { directOutcome, RunTrace } from "../telemetry/telemetry.ts";
+import { type HandlerEnd, runToEnd } from "../tool/tool-outcome.ts";
 import type { TaskCaller } from "../tool/task-caller.ts";
 import type { TaskContext } from "../tool/task-context.ts";
-import { credentialsOf, type CallExtras, keepDetails } from "../tool/received-request.ts";
-import { endOf } from "../duration.ts";
+import { type CallExtras, credentialsOf, keepDetails } from "../tool/received-request.ts";
+import { endOf } from "../clock.ts";
 import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
 import { whenAborted } from "../wait-for.ts";
-import { passingPauses } from "./step-pauses.ts";
+import { passingPauses } from "./sleep.ts";
 import { withinTime, workLimitOf } from "./within-time.ts";
+
+/**
+ * Receives at once what a handler reports while there is no task. Errors that it throws are ignored. Without a listener, reports are
+ * dropped.
+ */
+export interface CallListener {
+  /** Receives each report of progress. */
+  readonly progress?: (report: Progress) => void;
+  /** Receives each line of the log, except those that a step repeats. */
+  readonly log?: (line: LogText) => void;
+}
+
+/** A handler must not fail because its report cannot be delivered. */
+export function report({ progress }: CallListener, reported: Progress): void {
+  try {
+    progress?.(reported);
+  } catch {
+    // As documented.
+  }
+}
+
+/** Appends a line, as `TaskLines` does. */
+export function appendAndReport(
+  { log }: CallListener,
+  lines: TaskLines,
+  ...[source, list, at, body]: Parameters<TaskLines["append"]>
+): Promise<void> {
+  const last = lines.lastOf("log");
+  const appended = lines.append(source, list, at, body);
+  try {
+    if (lines.lastOf("log") > last) log?.(JSON.parse(body) as LogText);
+  } catch {
+    // As of progress.
+  }
+  return appended;
+}
 
 /** Asks the client a handler's question and resolves with the answer's result object. */
 export type Ask = ContextEffects["ask"];

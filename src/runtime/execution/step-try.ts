@@ -2,9 +2,7 @@ import type { Read } from "../../options/options.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { HoldfastError, isFault, type FaultCode } from "../../task/fault.ts";
 import { stemOf, type JournalKey } from "../../task/journal.ts";
-import { retryPause } from "../backoff.ts";
-import type { Clock } from "../clock.ts";
-import { deadlineAfter } from "../duration.ts";
+import { type Clock, deadlineAfter, retryPause } from "../clock.ts";
 import { decodeError, encodeError, encodeValue } from "../stored-values.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
@@ -17,7 +15,7 @@ import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { RunLimits } from "../limits/limits.ts";
 import { isRetryLater, refusalOf, returnedRefusal, saidPause } from "../tool/retry-later.ts";
 import { enterStep } from "../watchdog/running-code.ts";
-import type { PausedStep, StepPauses } from "./step-pauses.ts";
+import type { PausedStep, StepPauses } from "./sleep.ts";
 
 export type StepRun<T> = (step: StepContext) => T | Promise<T>;
 

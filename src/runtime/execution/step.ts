@@ -1,11 +1,10 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import { assertOptions, readOptions, type Read } from "../../options/options.ts";
-import { backoffProblem, type Backoff } from "../backoff.ts";
+import { type Backoff, backoffProblem, type Clock } from "../clock.ts";
 import type { Run } from "../journal/run.ts";
 import type { LimitName } from "../limits/limit-name.ts";
 import type { GiveBack, RunLimits } from "../limits/limits.ts";
-import type { Clock } from "../clock.ts";
 import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
 import {

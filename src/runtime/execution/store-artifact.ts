@@ -15,7 +15,7 @@ import {
   type ArtifactData,
   type ArtifactOptions,
   type ArtifactSource,
-} from "../tool/artifact-source.ts";
+} from "../tool/handler-return.ts";
 import { assertOutsideStep } from "./step-try.ts";
 
 /**

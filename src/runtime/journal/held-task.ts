@@ -4,12 +4,19 @@ import type { ListedEntry } from "../../store/store.ts";
 import { roundsPrefix, type JournalEnd, type WaitReason } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Services } from "../services.ts";
-import { untilStoreAnswers } from "../until-store-answers.ts";
-import type { HeldCommand, HeldCommandName, OpeningCommandName, TaskWriter } from "./held-command.ts";
+import { untilStoreAnswers } from "../observed-store.ts";
+import {
+  type HeldCommand,
+  type HeldCommandName,
+  type OpeningCommandName,
+  piecesInBlobs,
+  piecesInStore,
+  type PieceWriter,
+  type TaskWriter,
+} from "./piece-writer.ts";
 import { Journal } from "./journal.ts";
-import { piecesInBlobs, piecesInStore, type PieceWriter } from "./piece-writer.ts";
 import { forEver, type RunLife } from "./run-life.ts";
-import { blockReasonOf, type RunRefusal } from "./replay-match.ts";
+import { blockReasonOf, type RunRefusal } from "./claimed-keys.ts";
 import { Rests } from "./rests.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 import { blockHeld } from "../blocking.ts";

@@ -4,9 +4,8 @@ import type { JournalEnd, JournalEndTime } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { Services } from "../services.ts";
-import { EarlierEntries, JournalSize } from "./earlier-entries.ts";
-import type { HeldCommand, OpeningCommandName, TaskWriter } from "./held-command.ts";
-import { OutsideEnds } from "./outside-ends.ts";
+import { EarlierEntries, JournalSize, OutsideEnds } from "./outside-ends.ts";
+import type { HeldCommand, OpeningCommandName, TaskWriter } from "./piece-writer.ts";
 import type { Position, Scheduler } from "./scheduler.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 

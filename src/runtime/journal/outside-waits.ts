@@ -1,13 +1,12 @@
 import type { ListedEntry } from "../../store/store.ts";
 import type { HoldfastError } from "../../task/fault.ts";
 import type { InputMethod, JournalEnd, WaitReason } from "../../task/journal.ts";
-import type { Clock } from "../clock.ts";
-import { deadlineAfter } from "../duration.ts";
+import { type Clock, deadlineAfter } from "../clock.ts";
 import type { Timers } from "../timers.ts";
 import { encodeError } from "../stored-values.ts";
 import type { HeldTask } from "./held-task.ts";
-import type { HeldCommand, OpeningCommandName } from "./held-command.ts";
-import type { LifeLimit } from "./life-limit.ts";
+import type { HeldCommand, OpeningCommandName } from "./piece-writer.ts";
+import type { LifeLimit } from "./run-life.ts";
 import type { Run } from "./run.ts";
 
 /** Something that a handler waits for and others end: a question, a call of another tool, an event. */

@@ -2,7 +2,7 @@ import type { WaitReason } from "../../task/journal.ts";
 import type { Rest } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Clock } from "../clock.ts";
-import type { TaskWriter } from "./held-command.ts";
+import type { TaskWriter } from "./piece-writer.ts";
 import type { Journal } from "./journal.ts";
 
 /** A handler that continues by itself this soon is not worth parking. */

@@ -1,7 +1,108 @@
 import { HoldfastError } from "../../task/fault.ts";
+import type { Origin, TaskRecord } from "../../task/record.ts";
+import type { PrincipalSlots } from "../dispatch/slots.ts";
 import type { OwnContext } from "../own-context.ts";
+import type { RuntimeSettings } from "../options.ts";
+import type { Services } from "../services.ts";
+import type { RunTrace } from "../telemetry/telemetry.ts";
+import { runVersions, type RunVersions } from "../tool/tool-config.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { TaskLines } from "./task-lines.ts";
+import type { WorkLimitSetup } from "./slot-holder.ts";
 import type { End } from "./journal.ts";
-import { Scheduler, type Asked, type RunEvent, type RunState } from "./scheduler.ts";
+import { type Asked, type RunEvent, type RunState, Scheduler } from "./scheduler.ts";
+
+/** When the task of an attempt must end. Its handler can move this with `task.extend`. */
+export class LifeLimit {
+  readonly #extended: () => Promise<void>;
+  #endsAt: number | null;
+
+  /** `extended` resolves when all of the handler's changes so far are written, and `move` was called. */
+  constructor(endsAt: number | null, extended: () => Promise<void>) {
+    this.#endsAt = endsAt;
+    this.#extended = extended;
+  }
+
+  move(endsAt: number | null): void {
+    this.#endsAt = endsAt;
+  }
+
+  /** Whether the task can live until `at` (epoch ms), as far as known. */
+  reaches(at: number): boolean {
+    return this.#endsAt === null || at <= this.#endsAt;
+  }
+
+  /** The same, including all changes that the handler has made so far. */
+  async willReach(at: number): Promise<boolean> {
+    if (this.reaches(at)) return true;
+    await this.#extended();
+    return this.reaches(at);
+  }
+
+  /**
+   * Rejects with `outlives_task` if the task cannot live until `at` (epoch ms): the wait would never end. It is not journalled, since a
+   * replay, which comes later, rejects too.
+   */
+  async assertReaches(at: number, what: string): Promise<void> {
+    await this.#extended();
+    if (this.reaches(at)) return;
+    throw new HoldfastError(
+      "outlives_task",
+      `${what} would end at ${iso(at)}, after its task, which ends at ${iso(this.#endsAt ?? at)}. ` +
+        "Raise ttlMs or maxRunMs of the tool or the server, or call task.extend first.",
+    );
+  }
+}
+
+function iso(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+type ArtifactLimits = Pick<RuntimeSettings, "maxArtifactBytes" | "maxArtifactsPerTask">;
+
+export interface RunSetup {
+  readonly taskId: string;
+  /** What the idempotency keys of its steps begin with. */
+  readonly stepKeys: string;
+  readonly wireId: string;
+  readonly attempt: number;
+  /** For code that asks which version the task began with. */
+  readonly versions: RunVersions;
+  readonly maxBodyBytes: number;
+  readonly limits: ArtifactLimits;
+  readonly inOwnContext: OwnContext;
+  /** The log and the output of its task, or of the run itself without a task. */
+  readonly lines: TaskLines;
+  /** The slots from which it has one; left out if it needs none. */
+  readonly slots?: PrincipalSlots;
+  /** How long its handler may work without a break; left out: no limit. */
+  readonly limit?: WorkLimitSetup | undefined;
+  /** Left out if nothing is traced. */
+  readonly trace?: RunTrace | undefined;
+  /** Creates a task for the run before something is journalled; left out for one that stays without. */
+  readonly promote?: () => Promise<unknown>;
+}
+
+/** What a run has from its task, its tool and its runtime. */
+export function ofTask(
+  { id, wireId, attempt, toolVersion }: Pick<TaskRecord, "id" | "wireId" | "attempt" | "toolVersion">,
+  { stepKeys = id }: Pick<Origin, "stepKeys">,
+  tool: Tool,
+  { inOwnContext, options }: Pick<Services, "inOwnContext" | "options">,
+): Omit<RunSetup, "lines" | "slots" | "limit" | "trace" | "promote"> {
+  const versions = runVersions(tool, { toolVersion });
+  const { maxBodyBytes } = options;
+  return { taskId: id, stepKeys, wireId, attempt, versions, maxBodyBytes, limits: options, inOwnContext };
+}
+
+/** The same for a run that begins without a task; a task that is made for it has this id. */
+export function withoutTask(
+  id: string,
+  tool: Tool,
+  services: Pick<Services, "inOwnContext" | "options">,
+): ReturnType<typeof ofTask> {
+  return ofTask({ id, wireId: id, attempt: 1, toolVersion: tool.version }, {}, tool, services);
+}
 
 /** The state of a run, and its signals. */
 export class RunLife {

@@ -3,13 +3,17 @@ import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { nextTurn } from "../next-turn.ts";
-import type { RunSetup } from "./run-setup.ts";
-import { ClaimedKeys } from "./claimed-keys.ts";
-import type { HeldCommand } from "./held-command.ts";
+import { forEver, RunLife, type RunSetup } from "./run-life.ts";
+import {
+  ClaimedKeys,
+  type Doing,
+  isSame,
+  type Mismatch,
+  replayMismatch,
+  type RunRefusal,
+} from "./claimed-keys.ts";
+import type { HeldCommand, PieceWriter } from "./piece-writer.ts";
 import { HeldTask, type HeldTaskSetup, type NextRoundOfLoop } from "./held-task.ts";
-import { forEver, RunLife } from "./run-life.ts";
-import { isSame, replayMismatch, type Doing, type Mismatch, type RunRefusal } from "./replay-match.ts";
-import type { PieceWriter } from "./piece-writer.ts";
 import type { LineSource } from "./task-lines.ts";
 import { SlotHolder, WorkLimit, type BeginWait } from "./slot-holder.ts";
 

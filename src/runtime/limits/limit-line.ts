@@ -1,7 +1,7 @@
 import type { LimitAnswer, LimitCall, LimitHolder, LimitJoin, LimitStore } from "../../store/limits.ts";
 import type { Clock } from "../clock.ts";
 import { nextTurn } from "../next-turn.ts";
-import { untilStoreAnswers } from "../until-store-answers.ts";
+import { untilStoreAnswers } from "../observed-store.ts";
 
 /**
  * A minute is counted as this long: a call leaves a little later than its permit is given, and a service counts those that arrive.

@@ -8,8 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { encodeJournalKey, type JournalKey } from "../../task/journal.ts";
-import { describeIssues } from "../describe-issues.ts";
-import { isSchema } from "../tool/schema.ts";
+import { describeIssues, isSchema } from "../tool/schema.ts";
 
 /** The JSON Schema of a form, as clients get it. */
 export type JsonForm = ElicitRequestFormParams["requestedSchema"];

@@ -4,11 +4,10 @@ import type { NodeReports } from "../../store/node-reports.ts";
 import type { Drain } from "../dispatch/drain.ts";
 import type { Slots } from "../dispatch/slots.ts";
 import type { Attempts } from "../execution/attempts.ts";
-import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
-import { Deadline } from "../deadline.ts";
+import type { LeakedHandlers } from "../execution/run-handler.ts";
+import { Deadline } from "../clock.ts";
 import type { Services } from "../services.ts";
-import { MinuteCounts } from "./minute-counts.ts";
-import { minuteOf, type ProcessCounts } from "./process-counts.ts";
+import { MinuteCounts, minuteOf, type ProcessCounts } from "./process-counts.ts";
 import { reportText, type ProcessReport } from "./process-report.ts";
 import { packageVersion } from "../../task/package.ts";
 

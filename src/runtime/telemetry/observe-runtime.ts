@@ -1,18 +1,22 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import type { Slots } from "../dispatch/slots.ts";
 import type { Attempts } from "../execution/attempts.ts";
-import type { LeakedHandlers } from "../execution/leaked-handlers.ts";
+import type { LeakedHandlers } from "../execution/run-handler.ts";
 import type { Services } from "../services.ts";
 import type { NodeReports } from "../../store/node-reports.ts";
 import { minuteOf } from "../reports/process-counts.ts";
 import { readReport } from "../reports/process-report.ts";
-import type { LoopDelay, ProcessReadings, QueueReadings } from "./metrics.ts";
+import {
+  type LoopDelay,
+  type ProcessReadings,
+  type QueueReadings,
+  type WaitingTasks,
+  waitsIn,
+} from "./metrics.ts";
 import type { WaitingDeliveries } from "../../store/outbox.ts";
 import type { QueueLength } from "../../store/queue-length.ts";
-import { waitsIn, type WaitingTasks } from "./store-waits.ts";
 import type { TaskStore } from "../../store/store.ts";
-import type { Clock } from "../clock.ts";
-import { Deadline } from "../deadline.ts";
+import { type Clock, Deadline } from "../clock.ts";
 
 export interface ObservedParts {
   readonly slots: Pick<Slots, "used" | "limit">;

@@ -15,7 +15,7 @@ import { inThisContext, ownContext } from "../own-context.ts";
 import { encodeError } from "../stored-values.ts";
 import { describeThrown } from "../tool/tool-errors.ts";
 import { whenAborted } from "../wait-for.ts";
-import type { FromThread, ReportMethod, ThreadEnd, ThreadJob, ToThread } from "./thread-messages.ts";
+import type { FromThread, ReportMethod, ThreadEnd, ThreadJob, ToThread } from "./worker-options.ts";
 
 export interface ThreadPoolSetup {
   /** How many there are at most; left out: one less than the machine has processors, and at least one. */

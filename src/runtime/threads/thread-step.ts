@@ -1,5 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
-import type { Clock } from "../clock.ts";
+import { backoffProblem, type Clock } from "../clock.ts";
 import { runStep } from "../execution/step.ts";
 import { StoredReturn, type StepEffects } from "../execution/step-try.ts";
 import type { Run } from "../journal/run.ts";
@@ -8,9 +8,13 @@ import { stepOptions, type StepContext, type StepOptions, type TaskContext } fro
 import { followerOf } from "../wait-for.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import { assertOptions, joined, readOptions, settingsOf, type Read } from "../../options/options.ts";
-import { backoffProblem } from "../backoff.ts";
-import type { ReportMethod, ThreadEnd, ThreadJob } from "./thread-messages.ts";
-import { workerOptions, type WorkerOptions } from "./worker-options.ts";
+import {
+  type ReportMethod,
+  type ThreadEnd,
+  type ThreadJob,
+  workerOptions,
+  type WorkerOptions,
+} from "./worker-options.ts";
 import type { ThreadPool } from "./thread-pool.ts";
 
 export interface ThreadStepEffects extends StepEffects {

@@ -10,7 +10,7 @@ import { parentPort } from "node:worker_threads";
 import { plainData, textOf } from "../plain-data.ts";
 import { decodeError, decodeValue, encodeError, encodeValue } from "../stored-values.ts";
 import { thrownStack } from "../tool/tool-errors.ts";
-import type { FromThread, ReportMethod, ThreadEnd, ThreadJob, ToThread } from "./thread-messages.ts";
+import type { FromThread, ReportMethod, ThreadEnd, ThreadJob, ToThread } from "./worker-options.ts";
 import type { WorkerStepContext } from "./worker-context.ts";
 
 /** The shortest time between two reports of progress: those in between are left out, but not the last. */

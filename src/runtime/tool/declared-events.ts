@@ -3,7 +3,7 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { tableOf, value as given } from "../../options/options.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { describeIssues } from "../describe-issues.ts";
+import { describeIssues } from "./schema.ts";
 
 /** The schemas of a tool's events, by the names of the events. */
 export type EventSchemas = Readonly<Record<string, StandardSchemaV1>>;

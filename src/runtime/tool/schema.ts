@@ -1,6 +1,18 @@
 import { McpServer, type StandardSchemaV1, type StandardSchemaWithJSON } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 
+/** A schema's issues with a value, in one line. */
+export function describeIssues(issues: readonly StandardSchemaV1.Issue[]): string {
+  return issues
+    .map(({ path, message }) => {
+      const at = path
+        ?.map((segment) => String(typeof segment === "object" ? segment.key : segment))
+        .join(".");
+      return at === undefined || at === "" ? message : `${at}: ${message}`;
+    })
+    .join(", ");
+}
+
 /** A schema by its fields, of zod 4: `{ month: z.string() }` stands for `z.object({ month: z.string() })`, as in the SDK. */
 export type Shape = Readonly<Record<string, StandardSchemaV1>>;
 

@@ -13,13 +13,12 @@ import type { JournalKey } from "../../task/journal.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import type { ElicitAnswer, ElicitParams, Form, JsonForm } from "../questions/form.ts";
 import type { EventName, EventSchemas, EventValue, EventWait } from "./declared-events.ts";
-import type { AllOptions, CalledTool, CallRest, CallResult, ToolCall } from "./called-tool.ts";
-import type { PollOptions } from "./poll-options.ts";
-import { backoffOptions, type Backoff } from "../backoff.ts";
+import type { AllOptions, CalledTool, CallRest, CallResult, PollOptions, ToolCall } from "./called-tool.ts";
+import { backoffOptions, type Backoff } from "../clock.ts";
 import type { WorkerExport, WorkerInput, WorkerOutput, WorkerOptions } from "../threads/worker-options.ts";
 import type { LimitName } from "../limits/limit-name.ts";
 import { isLimitName } from "../limits/limit-options.ts";
-import type { ArtifactOptions, ArtifactSource } from "./artifact-source.ts";
+import type { ArtifactOptions, ArtifactSource } from "./handler-return.ts";
 import type { TaskCaller } from "./task-caller.ts";
 
 /** What a step's function gets. */

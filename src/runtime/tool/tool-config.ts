@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptions } from "../../options/options.ts";
-import { backoffProblem } from "../backoff.ts";
+import { backoffProblem } from "../clock.ts";
 import { isSchema, type ToolSchema } from "./schema.ts";
 import type { Prepare, Tool, ToolConfig } from "./tool.ts";
 import { olderVersion, toolOptions } from "./tool-options.ts";

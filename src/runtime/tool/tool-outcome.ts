@@ -1,15 +1,13 @@
-/**
- * From what a handler returned or threw to the outcome of its task. A result that breaks the output schema, is not JSON or is too large
- * becomes an error; the handler's own result is stored unchanged.
- */
-
 import { type CallToolResult, isSpecType, ProtocolError } from "@modelcontextprotocol/server";
+import { cutStack } from "../../task/attempts.ts";
+import { type Failure, siteIn } from "../../task/cause.ts";
+import { describeThrown, errorParts, jsonTextOf, thrownStack } from "./tool-errors.ts";
 import {
-  type Outcome,
   errorOutcome,
-  kindOfResult,
   errorResult,
   type JsonRpcError,
+  kindOfResult,
+  type Outcome,
   type OutcomeKind,
 } from "../../task/outcome.ts";
 import type { TaskContext } from "./task-context.ts";
@@ -24,8 +22,35 @@ import {
 } from "../../task/fault.ts";
 import { encodeJson } from "../../task/stored-text.ts";
 import { enterHandler } from "../watchdog/running-code.ts";
-import { describeIssues } from "../describe-issues.ts";
-import { describeThrown, jsonTextOf } from "./tool-errors.ts";
+import { describeIssues } from "./schema.ts";
+
+/** What is stored of a value that a handler threw, so that operators see where, and which failures have the same cause. */
+
+export function stackOf(end: HandlerEnd): { stack?: string } {
+  const stack = end.threw ? thrownStack(end.error) : undefined;
+  return stack === undefined ? {} : { stack: cutStack(stack) };
+}
+
+/** `step`: the key of the step that rejected with it, if one did. Never throws. */
+export function failureOf(thrown: unknown, step: string | undefined): Failure {
+  const site = step === undefined ? siteIn(thrownStack(thrown)) : undefined;
+  return { ...namesOf(thrown), ...(step !== undefined && { step }), ...(site !== undefined && { site }) };
+}
+
+function namesOf(thrown: unknown): Pick<Failure, "name" | "code"> {
+  try {
+    if (!(thrown instanceof Error)) return {};
+    const { name, code } = errorParts(thrown);
+    return { name, ...(code !== undefined && { code }) };
+  } catch {
+    return {}; // its traps are the author's
+  }
+}
+
+/**
+ * From what a handler returned or threw to the outcome of its task. A result that breaks the output schema, is not JSON or is too large
+ * becomes an error; the handler's own result is stored unchanged.
+ */
 
 /** How a run of a handler ended. `threw` distinguishes a throw from a result with `isError` that the handler returned. */
 export type HandlerEnd =

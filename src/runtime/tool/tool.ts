@@ -1,7 +1,7 @@
 import type { Read } from "../../options/options.ts";
 import type { ToolOptions, InputCapability, OnCrash, TaskMode } from "./tool-options.ts";
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
-import type { PrepareContext } from "./prepare-context.ts";
+import type { PrepareContext } from "./received-request.ts";
 import type { TaskContext } from "./task-context.ts";
 import type { ToolReference } from "./called-tool.ts";
 import type { EventInput, EventName, EventSchemas, SendOptions } from "./declared-events.ts";

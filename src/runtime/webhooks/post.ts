@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
-import type { Message } from "./message.ts";
+import type { Message } from "./webhook-options.ts";
 
 /** What a webhook answered. */
 export interface PostAnswer {

@@ -1,3 +1,5 @@
+import { createHmac } from "node:crypto";
+import type { Delivery, DeliveryEvent } from "../../task/delivery.ts";
 import type { TimeSpan } from "../../task/time.ts";
 import { listKind, textKind } from "../../options/kind.ts";
 import {
@@ -13,9 +15,59 @@ import {
   time,
 } from "../../options/options.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { DeliveryEvent } from "../../task/delivery.ts";
-import { allowedAddresses, isAllowable, refusalOfHost, type AllowedAddresses } from "../allowed-addresses.ts";
-import { isSecret, secretKey } from "./signature.ts";
+import { allowedAddresses, type AllowedAddresses, isAllowable, refusalOfHost } from "../allowed-addresses.ts";
+
+const prefix = "whsec_";
+
+/** Whether a secret has the form of Standard Webhooks. */
+function isSecret(secret: string): boolean {
+  if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) return false;
+  const { length } = secretKey(secret);
+  return length >= 24 && length <= 64;
+}
+
+/** The bytes of a secret. */
+export function secretKey(secret: string): Uint8Array {
+  return Buffer.from(secret.slice(prefix.length), "base64");
+}
+
+/** `webhook-signature`: each key's signature of the message, its id and the time of sending (s). */
+export function signatures(
+  keys: readonly Uint8Array[],
+  { id, timestamp, body }: { readonly id: string; readonly timestamp: number; readonly body: string },
+): string {
+  const signed = `${id}.${timestamp}.${body}`;
+  return keys.map((key) => `v1,${createHmac("sha256", key).update(signed).digest("base64")}`).join(" ");
+}
+
+/** A message to send. */
+export interface Message {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** By Standard Webhooks. The id and the body are the same each time it is sent; the time and the signatures are new. */
+export function messageOf(delivery: Delivery, keys: readonly Uint8Array[], now: number): Message {
+  const { event, taskId, tool, principal, generation, version, at } = delivery;
+  const status = event === "created" ? "working" : event;
+  const body = JSON.stringify({
+    type: `task.${event}`,
+    timestamp: new Date(at).toISOString(),
+    data: { taskId, tool, principal, generation, status, version },
+  });
+  const id = `${taskId}_${version}`;
+  const timestamp = Math.floor(now / 1_000);
+  return {
+    headers: {
+      "content-type": "application/json",
+      "user-agent": "holdfast",
+      "webhook-id": id,
+      "webhook-timestamp": String(timestamp),
+      "webhook-signature": signatures(keys, { id, timestamp, body }),
+    },
+    body,
+  };
+}
 
 /** What a webhook can report: that a task was created, that its status changed, or that it was deleted early. */
 export type WebhookEvent = `task.${DeliveryEvent}`;

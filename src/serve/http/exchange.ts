@@ -1,6 +1,5 @@
 import { RefusedAddress } from "../../runtime/allowed-addresses.ts";
-import { retryPause } from "../../runtime/backoff.ts";
-import { systemClock } from "../../runtime/clock.ts";
+import { retryPause, systemClock } from "../../runtime/clock.ts";
 import { isNonRetryable, NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import { retryLater, saidPause } from "../../runtime/tool/retry-later.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { InputRequest, InputResult, OnInput } from "../../client/question/input-request.ts";
 import type { ElicitParams, JsonForm } from "../../runtime/questions/form.ts";
-import { hasMark, peopleOnly } from "../../runtime/questions/open-questions.ts";
+import { hasMark, peopleOnly } from "../../runtime/questions/questions.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 
 /** Asks whoever waits for a call. */

@@ -8,7 +8,7 @@ import type { TaskHandle, WaitOptions } from "../../client/task/task-handle.ts";
 import type { TaskReference } from "../../client/task/task-reference.ts";
 import { unlessAborted } from "../../client/unless-aborted.ts";
 import type { ElicitParams, JsonForm } from "../../runtime/questions/form.ts";
-import type { PrepareContext } from "../../runtime/tool/prepare-context.ts";
+import type { PrepareContext } from "../../runtime/tool/received-request.ts";
 import { RetryLater } from "../../runtime/tool/retry-later.ts";
 import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";

@@ -30,13 +30,13 @@ import {
   type ToolRequest,
 } from "../request.ts";
 import { openState, plainCall, resumed, sealState } from "./mrtr.ts";
-import { requestHash } from "../../runtime/request-hash.ts";
+import { requestHash } from "../../runtime/call-keys.ts";
 import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { elicit } from "../../runtime/questions/form.ts";
-import { judgeAnswer } from "../../runtime/questions/answers.ts";
+import { judgeAnswer } from "../../runtime/questions/questions.ts";
 import { ClaimedKeys } from "../../runtime/journal/claimed-keys.ts";
 import type { TaskCaller } from "../../runtime/tool/task-caller.ts";
-import type { PrepareContext } from "../../runtime/tool/prepare-context.ts";
+import type { PrepareContext } from "../../runtime/tool/received-request.ts";
 import type { InputMethod, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/stored-text.ts";
 

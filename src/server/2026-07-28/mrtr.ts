@@ -5,7 +5,7 @@ import type { Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { answersIn, inputRequiredResult, readRetry } from "../../generation/2026-07-28.ts";
 import { type JsonObject, logMethod } from "../../generation/message.ts";
-import { requestHash } from "../../runtime/request-hash.ts";
+import { requestHash } from "../../runtime/call-keys.ts";
 import type { GenerationName, TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { type Answer, type Caller, completeAnswerOf, progressTokenOf, type ToolRequest } from "../request.ts";
 import { canBeAsked, departureAfter, departureByReason, type PlainCall } from "../plain/plain-policies.ts";

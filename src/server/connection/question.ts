@@ -4,7 +4,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { InputMethod } from "../../task/journal.ts";
 import type { Connection, Reply, ReplyTerms, SentRequest } from "./connection.ts";
 import { refusedMeta } from "../../generation/extensions.ts";
-import { judgeAnswer } from "../../runtime/questions/answers.ts";
+import { judgeAnswer } from "../../runtime/questions/questions.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 
 /** A question of a tool to the client of a connection. */

@@ -24,7 +24,7 @@ import {
 } from "./registrations.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
-import { interrupted } from "../../runtime/dispatch/recovery-plan.ts";
+import { interrupted } from "../../runtime/dispatch/recovery.ts";
 import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import { detailsOf, readsRequests } from "../../runtime/tool/received-request.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";

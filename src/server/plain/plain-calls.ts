@@ -21,7 +21,7 @@ import { Deliveries, Joins, type Waiting } from "./delivery.ts";
 import { ticket, workSoFar } from "./ticket.ts";
 import { isAtLeast, logMessage, type JsonObject } from "../../generation/message.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
+import { untilStoreAnswers } from "../../runtime/observed-store.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
 
 /** How a call follows its task. */

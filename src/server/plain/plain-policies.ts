@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { isForPeople } from "../../runtime/questions/open-questions.ts";
+import { isForPeople } from "../../runtime/questions/questions.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { type InputRequest, missingForInput } from "../../task/journal.ts";

@@ -1,6 +1,6 @@
 import { fromJsonSchema, type Tool, type ToolAnnotations } from "@modelcontextprotocol/server";
 import { sameJson } from "../../generation/same-json.ts";
-import { describeIssues } from "../../runtime/describe-issues.ts";
+import { describeIssues } from "../../runtime/tool/schema.ts";
 import {
   isForModel,
   type PlainCall,
@@ -9,7 +9,7 @@ import {
   scopeOf,
 } from "./plain-policies.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { isForPeople } from "../../runtime/questions/open-questions.ts";
+import { isForPeople } from "../../runtime/questions/questions.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { resultOutcome, statusOf } from "../../task/outcome.ts";

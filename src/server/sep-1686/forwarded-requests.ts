@@ -18,7 +18,7 @@ import { refusedAsTask, scopeOf } from "../plain/plain-policies.ts";
 import type { TaskSession } from "../sessions/task-session.ts";
 import type { OtherRequest, Registry } from "../../runtime/tool/registry.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
-import { taskId } from "../../task/task-id.ts";
+import { taskId } from "../../task/record-changes.ts";
 import {
   type Answer,
   answerOf,

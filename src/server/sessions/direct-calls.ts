@@ -27,7 +27,7 @@ import type { PollingTools } from "../plain/polling-tools.ts";
 import type { NotificationFormat } from "../subscriptions/subscribers.ts";
 import { TaskSubscriptions } from "../subscriptions/subscriptions.ts";
 import { missingForInput, type InputMethod } from "../../task/journal.ts";
-import { inputFailed } from "../../runtime/questions/answers.ts";
+import { inputFailed } from "../../runtime/questions/questions.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { errorResult, type Outcome } from "../../task/outcome.ts";
 import { firstAttempt, judgeReply, paramsFor } from "../connection/question.ts";

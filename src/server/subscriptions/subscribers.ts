@@ -7,7 +7,7 @@ import { type Attempt, firstAttempt, judgeReply, paramsFor, type Question } from
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import { isStopping, type OnError } from "../faults.ts";
 import { questionName } from "../../generation/extensions.ts";
-import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
+import { untilStoreAnswers } from "../../runtime/observed-store.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { type InputAnswer, type InputRequest, missingForInput } from "../../task/journal.ts";
 

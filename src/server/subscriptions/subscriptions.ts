@@ -6,7 +6,7 @@ import type { Connection } from "../connection/connection.ts";
 import { TaskSubscription, type Wait } from "./task-subscription.ts";
 import type { NotificationFormat, Subscriber } from "./subscribers.ts";
 import { resourceUpdated, type TaskResource } from "../../generation/extensions.ts";
-import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
+import { untilStoreAnswers } from "../../runtime/observed-store.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { type GrownLines, LineFeed } from "../listen/feeds.ts";
 import { type LineReader, resourceNotFound } from "../task-resources.ts";

@@ -1,5 +1,5 @@
 import type { RequestId } from "@modelcontextprotocol/server";
-import { untilStoreAnswers } from "../../runtime/until-store-answers.ts";
+import { untilStoreAnswers } from "../../runtime/observed-store.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import type { TaskSnapshot, TaskRecord, Progress } from "../../task/record.ts";
 import type { Connection } from "../connection/connection.ts";

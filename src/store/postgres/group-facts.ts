@@ -1,6 +1,6 @@
 import type { UnreadableTask, TaskCommand } from "../../task/command.ts";
 import type { NewTask, TaskRecord } from "../../task/record.ts";
-import { isTaskId } from "../../task/task-id.ts";
+import { isTaskId } from "../../task/record-changes.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { BulkJob } from "../../task/bulk.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";

@@ -19,7 +19,7 @@ import {
   storedOutcome,
 } from "../tables/of-task.ts";
 import { rowOf, taskTable } from "../tables/task.ts";
-import { isTaskId } from "../../task/task-id.ts";
+import { isTaskId } from "../../task/record-changes.ts";
 import type {
   EventFacts,
   EventQuery,

@@ -9,7 +9,7 @@
 import { attemptEnds, type AttemptEnd, type TaskAttempt } from "../../task/attempts.ts";
 import { waitReasons } from "../../task/journal.ts";
 import { blockReasons, type Blocked } from "../../task/blocked.ts";
-import type { OutcomeKind, TaskState } from "../../task/outcome.ts";
+import type { OutcomeKind, Suspicion, TaskState } from "../../task/outcome.ts";
 import {
   generations,
   listedGenerations,
@@ -22,7 +22,6 @@ import {
   taskMethods,
 } from "../../task/record.ts";
 import { DecryptionError, isSealed } from "../../task/stored-text.ts";
-import type { Suspicion } from "../../task/loss.ts";
 import { inClear, type Codec, type Place } from "../codec.ts";
 import { text, textOrNull, type Row } from "../row.ts";
 import {

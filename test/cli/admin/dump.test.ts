@@ -3,7 +3,7 @@ import { watch } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, rename, stat, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { folderBlobs } from "../../../src/runtime/blobs/folder-blobs.ts";
+import { folderBlobs } from "../../../src/runtime/blobs/artifact-blobs.ts";
 import type { Registry } from "../../../src/runtime/tool/registry.ts";
 import { runChild } from "../../store/sqlite/child.ts";
 import { openInChild } from "../../store/sqlite/owner-child.ts";

@@ -1,6 +1,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { countDuration, durationAt, type DurationCounts } from "../../../src/runtime/reports/durations.ts";
+import {
+  countDuration,
+  durationAt,
+  type DurationCounts,
+} from "../../../src/runtime/reports/process-counts.ts";
 
 function counted(durations: readonly number[]): DurationCounts {
   const counts: DurationCounts = new Map();

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { MinuteCounts } from "../../../src/runtime/reports/minute-counts.ts";
+import { MinuteCounts } from "../../../src/runtime/reports/process-counts.ts";
 
 it("counts what clients send too much of together", () => {
   const counts = new MinuteCounts();

@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { dumpStore, loadStore } from "../../../src/store/data-care.ts";
 import { exportJournal } from "../../../src/store/export-journal.ts";
 import type { StorePlace } from "../../../src/store/from-url.ts";
-import { requestHash } from "../../../src/runtime/request-hash.ts";
+import { requestHash } from "../../../src/runtime/call-keys.ts";
 import { OwnServer } from "../../postgres/own-server.ts";
 import { withClient } from "../../postgres/with-client.ts";
 import { mark, markedArguments, markedLife } from "./marked-life.ts";

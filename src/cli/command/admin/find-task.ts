@@ -1,6 +1,6 @@
 import type { Admin } from "../../../admin/operations.ts";
 import { TaskClientError } from "../../../client/task-client-error.ts";
-import { isTaskId } from "../../../task/task-id.ts";
+import { isTaskId } from "../../../task/record-changes.ts";
 import { UsageError } from "../../errors.ts";
 
 /** Sorts after every character of an id. */

@@ -7,7 +7,7 @@ import type {
 } from "../../../admin/admin.ts";
 import type { TimelineEntry } from "../../../admin/timeline-shapes.ts";
 import type { Blocked } from "../../../task/blocked.ts";
-import type { Suspicion } from "../../../task/loss.ts";
+import type { Suspicion } from "../../../task/outcome.ts";
 import { isJsonObject } from "../../../generation/message.ts";
 import type { Column } from "../../output/fitted-table.ts";
 import { notedTable } from "../../output/noted-table.ts";

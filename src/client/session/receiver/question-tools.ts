@@ -1,7 +1,7 @@
 import { ProtocolError, type RequestId } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../../generation/message.ts";
 import { questionKeyOf } from "../../../generation/extensions.ts";
-import { requestHash } from "../../../runtime/request-hash.ts";
+import { requestHash } from "../../../runtime/call-keys.ts";
 import { detailsOf } from "../../../runtime/tool/received-request.ts";
 import { Registry } from "../../../runtime/tool/registry.ts";
 import type { TaskSnapshot } from "../../../task/record.ts";
