@@ -28,7 +28,7 @@ export const slow = [
   "test/conformance/{client,conformance,gateway}.test.ts",
   "test/contract/{encrypted,own-database*,postgres,sqlite}.test.ts",
   "test/crash/{crash,dump,events,many-owners,sep-1686,trees}.test.ts",
-  "test/examples/{agent,cluster,demo-servers,drop-in,gateway,guides,index-folder*,job-front,media,observability,scaling,serve,starts,testing}.test.ts",
+  "test/examples/{agent,cluster,demo-servers,drop-in,first-tool,gateway,guides,index-folder*,job-front,media,observability,scaling,serve,starts,testing}.test.ts",
   "test/everything/**/*.test.ts",
   "test/examples/hosting/**/*.test.ts",
   "test/exec/**/*.test.ts",

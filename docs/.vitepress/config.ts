@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type DefaultTheme } from "vitepress";
@@ -8,10 +8,18 @@ const docs = fileURLToPath(new URL("..", import.meta.url));
 
 /** The parts of the site, and the pages of each in the order in which to read them. Pages that are not named come last. */
 const parts: readonly { folder: string; title: string; first: readonly string[] }[] = [
-  { folder: "learn", title: "Learn", first: ["first-tool", "concepts", "guarantees", "server", "client"] },
+  {
+    folder: "learn",
+    title: "Learn",
+    first: ["first-tool", "concepts", "guarantees", "server", "client", "troubleshooting"],
+  },
   { folder: "recipes", title: "Recipes", first: ["recipes"] },
-  { folder: "operate", title: "Operate", first: ["operations", "troubleshooting"] },
-  { folder: "reference", title: "Reference", first: ["configuration", "cli"] },
+  { folder: "operate", title: "Operate", first: ["operations", "alerts", "dashboard"] },
+  {
+    folder: "reference",
+    title: "Reference",
+    first: ["cli", "commands", "cli-json", "configuration", "errors"],
+  },
   { folder: "internals", title: "Internals", first: ["state-machine"] },
 ];
 
@@ -27,10 +35,26 @@ function pagesOf({ folder, first }: (typeof parts)[number]): DefaultTheme.Sideba
     text: titleOf(`${folder}/${name}.md`),
     link: `/${folder}/${name}`,
   }));
-  return folder === "internals" ? [...items, { text: "Decisions", link: "/internals/decisions/" }] : items;
+  // A folder is one entry, whose page lists what is in it.
+  for (const { name } of readdirSync(join(docs, folder), { withFileTypes: true }).filter((each) =>
+    each.isDirectory(),
+  )) {
+    const page = ["index.md", "README.md"].find((file) => existsSync(join(docs, folder, name, file)));
+    if (page !== undefined)
+      items.push({ text: titleOf(`${folder}/${name}/${page}`), link: `/${folder}/${name}/` });
+  }
+  return items;
 }
 
 const sidebar = parts.map((part) => ({ text: part.title, items: pagesOf(part) }));
+
+/** A drawing as part of the page, whose colours are then those of the page. On its own it follows the system's. */
+function inlined(path: string, alt: string): string {
+  const svg = readFileSync(path, "utf8")
+    .replace(/<style>.*?<\/style>/s, "")
+    .replaceAll(/\n\s*/g, "");
+  return svg.replace("<svg ", `<svg role="img" aria-label="${alt}" `);
+}
 
 /** Files of the repository that pages link to, by their path. */
 const linked = new Set<string>();
@@ -51,6 +75,11 @@ export default defineConfig({
       md.core.ruler.push("files of the repository", ({ tokens, env }) => {
         const { relativePath } = env as { relativePath: string };
         for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+          const picture = token.attrGet("src") ?? "";
+          if (picture.startsWith("pictures/")) {
+            token.type = "html_inline";
+            token.content = inlined(join(docs, dirname(relativePath), picture), token.content);
+          }
           const path =
             token.type === "link_open" ? fileOutside(relativePath, token.attrGet("href") ?? "") : undefined;
           if (path === undefined) continue;
