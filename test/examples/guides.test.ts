@@ -61,30 +61,23 @@ it("shows a tool whose handler and steps are tried again", async () => {
   await client.close();
 });
 
-it("shows a tool that waits for a webhook, through a restart, and a webhook that comes twice", async () => {
+it("shows a server of recipes, in which a webhook ends a wait after a restart", async () => {
   const folder = await newFolder();
-  const first = await serveExample("guides/webhook.ts", folder);
+  const env = { WEBHOOK_SECRET: "a secret" };
+  const first = await serveExample("recipes/server.ts", folder, env);
   const client = await connect(first.url);
-  const purchase = await client.startTool("buy", { item: "tea" });
-  const invoice = (): Promise<string> => readFile(join(folder, "invoices.txt"), "utf8").catch(() => "");
-  await expect.poll(invoice, { timeout: 10_000 }).toMatch(/ tea /);
-  const [reference = ""] = (await invoice()).split(" ");
+  const release = await client.startTool("release", { version: "1.2.0" });
+  const outbox = (): Promise<string> => readFile(join(folder, "outbox.txt"), "utf8").catch(() => "");
+  await expect.poll(outbox, { timeout: 30_000 }).toMatch(/ Publish 1\.2\.0\?/);
+  const [reference = ""] = (await outbox()).split(" ");
   expect(await first.stop()).toEqual([0, null]);
 
-  const second = await serveExample("guides/webhook.ts", folder, { PORT: new URL(first.url).port });
-  const send = async (payment: object, secret = "secret"): Promise<number> => {
-    const body = JSON.stringify(payment);
-    const signature = createHmac("sha256", secret).update(body).digest("hex");
-    const url = new URL("/webhooks/payments", second.url);
-    return (await fetch(url, { method: "POST", headers: { "x-signature": signature }, body })).status;
-  };
-  const payment = { id: "delivery 1", reference, sum: 3 };
-  expect(await send(payment, "guessed")).toBe(401);
-  expect(await send({ ...payment, sum: "much" })).toBe(400);
-  expect(await send({ ...payment, reference: "nobody" })).toBe(410);
-  expect(await send(payment)).toBe(204);
-  expect((await purchase.result()).content).toEqual([{ type: "text", text: "tea bought for 3" }]);
-  expect(await send(payment)).toBe(410);
+  const second = await serveExample("recipes/server.ts", folder, { ...env, PORT: new URL(first.url).port });
+  const body = JSON.stringify({ id: "delivery 1", reference, approved: false, by: "Ann" });
+  const headers = { "x-signature": createHmac("sha256", env.WEBHOOK_SECRET).update(body).digest("hex") };
+  const url = new URL("/webhooks/decisions", second.url);
+  expect((await fetch(url, { method: "POST", headers, body })).status).toBe(204);
+  expect((await release.result()).content).toEqual([{ type: "text", text: "Ann has refused 1.2.0." }]);
   await client.close();
   expect(await second.stop()).toEqual([0, null]);
 });
