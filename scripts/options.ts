@@ -40,10 +40,7 @@ const declared: ReadonlyMap<Table<object>, string> = new Map<Table<object>, stri
 
 /** The tables of options by the page that has them. */
 export const pages: ReadonlyMap<string, readonly Table<object>[]> = new Map([
-  [
-    "reference/configuration",
-    [tasksOptions, httpOptions, stdioOptions, sqliteStoreOptions, postgresStoreOptions],
-  ],
+  ["reference/options", [tasksOptions, httpOptions, stdioOptions, sqliteStoreOptions, postgresStoreOptions]],
   ["operate/webhooks", [webhookOptions]],
   ["learn/client", [connectOptions]],
   ["recipes/agents", [hostOptions]],
