@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
+import { schemaPages, schemaPageUrl } from "../../scripts/schema-pages.ts";
 import { describedOptions, pages, pageUrl, withTables } from "../../scripts/options.ts";
 import { variableTables } from "../../src/env/variables.ts";
 
@@ -25,4 +26,9 @@ it("says in each comment, which editors show, the default that is used", () => {
     const used = row.kind.wordsOf(row.default);
     expect([name, said.slice(0, used.length)]).toEqual([name, used]);
   }
+});
+
+it("has the pages of the admin API and of the file of tools; if not: npm run docs:schemas", async () => {
+  for (const [name, made] of await schemaPages())
+    expect(await readFile(schemaPageUrl(name), "utf8")).toBe(made);
 });
