@@ -92,11 +92,11 @@ class DeclaredConnectOptions {
   readonly receiveTasks?: ReceiveTasksOptions = options(receiveTasksOptions);
   /**
    * Where calls and the answers to their questions are stored, from before a call is sent until its outcome is delivered, so that
-   * `client.pending()` finds them after a crash of this process: `fileHandles(folder)`, or just the folder's path, or `memoryHandles()`. It
+   * `client.pending()` finds them after a crash of this process: `fileHandles(file)`, or just the path of the file, or `memoryHandles()`. It
    * contains the arguments of calls and gives access to their tasks: use one store per user. Default: nothing is stored.
    */
   readonly handles?: HandleStore | string = value(
-    "a store of handles, such as fileHandles(folder), or the path of a folder",
+    "a store of handles, such as fileHandles(file), or the path of a file",
     isObjectOrText,
   );
   /** The name and version that the client sends. Default: `holdfast` and its version. */

@@ -33,9 +33,9 @@ const script = `
   const refusal = (work) => work().then(() => "none", (error) => error.message);
   globalThis.refused = async (url) => [
     await refusal(() => connect({ command: "node" })),
-    await refusal(() => connect(url, { handles: "./handles" })),
+    await refusal(() => connect(url, { handles: "handles.db" })),
     await refusal(() => connect(url, { receiveTasks: { store: { open() {} } }, onInput: async () => ({}) })),
-    await refusal(async () => fileHandles("./handles")),
+    await refusal(async () => fileHandles("handles.db")),
   ];
 `;
 
@@ -82,9 +82,9 @@ it(
       });
     expect(await page.evaluate(`refused("${origin}/mcp")`)).toEqual([
       "A server that is a process needs Node, Bun or Deno. In a browser or a worker, connect to the URL of a server.",
-      "A folder of handles needs Node, Bun or Deno. In a browser or a worker, pass a store of your own as handles, or memoryHandles().",
+      "A file of handles needs Node, Bun or Deno. In a browser or a worker, pass a store of your own as handles, or memoryHandles().",
       "receiveTasks needs Node, Bun or Deno. In a browser or a worker, leave it out: questions are then plain requests.",
-      "A folder of handles needs Node, Bun or Deno. In a browser or a worker, pass a store of your own as handles, or memoryHandles().",
+      "A file of handles needs Node, Bun or Deno. In a browser or a worker, pass a store of your own as handles, or memoryHandles().",
     ]);
   },
 );

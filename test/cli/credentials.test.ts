@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ describe("a token and headers", { timeout: 60_000 }, () => {
   async function twoServers() {
     const [one, other] = [await authorizingServer(), await authorizingServer()];
     const state = await folder();
-    const store = fileHandles(join(state, "handles"));
+    const store = fileHandles(join(state, "state.db"));
     const servers = new KnownServers(new Records(join(state, "state.db")));
     for (const { url } of [one, other]) servers.keep({ name: url, spec: { given: url, cwd: state } });
     for (const [taskId, { url: server }] of Object.entries({ t1: one, t2: other })) {
@@ -60,7 +60,7 @@ describe("a token and headers", { timeout: 60_000 }, () => {
 
   it("of the environment do not go to an address that only a task's reference names, which may be a folder's", async () => {
     const { one, run, state } = await twoServers();
-    await rm(join(state, "state.db"));
+    new Records(join(state, "state.db")).remove("server", one.url);
     expect(await run(["get", "t1"], { HOLDFAST_TOKEN: "s3cret" })).toMatchObject({ code: 6 });
     expect(one.secrets()).toEqual([undefined]);
     await run(["get", "t1", "--server", one.url], { HOLDFAST_TOKEN: "s3cret" });

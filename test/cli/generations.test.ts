@@ -19,7 +19,7 @@ it.each(earlier)("finds a task of an earlier generation, of %j", { timeout: 60_0
   );
   onTestFinished(async () => http.close());
   const state = await folder();
-  const client = await connect(http.url, { ...options, handles: join(state, "handles") });
+  const client = await connect(http.url, { ...options, handles: join(state, "state.db") });
   const { taskId } = await client.startTool("hello");
   await client.close();
   const env = { HOLDFAST_STATE: state };

@@ -23,7 +23,7 @@ async function silentServer() {
   const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/mcp`;
   const state = await folder();
   const call = { server: url, generation: "2026-07-28", tool: "wait", args: {}, startedAt: 1 };
-  await fileHandles(join(state, "handles")).keep({ ...call, key: "K7", taskId: "T7" });
+  await fileHandles(join(state, "state.db")).keep({ ...call, key: "K7", taskId: "T7" });
   return { url, env: { HOLDFAST_STATE: state }, isAsked: once(silent, "request") };
 }
 

@@ -10,6 +10,7 @@ import { askedByShells } from "../../src/cli/completion/scripts.ts";
 import { KnownServers } from "../../src/cli/state/known-servers.ts";
 import { Records } from "../../src/cli/state/records.ts";
 import { folder } from "./run-cli.ts";
+import { fileHandles } from "../../src/client/handles/file-handles.ts";
 import { usersMachine } from "./users-machine.ts";
 
 it("prints no value of a query, and stores it only with how to reach the server", async () => {
@@ -64,6 +65,9 @@ it("prints no value of a query, and stores it only with how to reach the server"
     const text = await readFile(join(parentPath, name), "utf8");
     if (name !== "state.db") expect(text).not.toContain("s3cret");
   }
+  const handles = await fileHandles(join(state, "state.db")).list();
+  expect(handles.calls.length).toBeGreaterThan(0);
+  expect(JSON.stringify(handles)).not.toContain("s3cret");
 });
 
 it("says once, for people only, which of our variables a typed command does not get", async () => {

@@ -25,7 +25,7 @@ interface Kept {
 /** A state folder with these tasks, and commands that share it. */
 async function user(tasks: readonly Kept[]) {
   const state = await folder();
-  const handles = fileHandles(join(state, "handles"));
+  const handles = fileHandles(join(state, "state.db"));
   for (const { id, tool = "report", server = "http://127.0.0.1:3000/mcp", age, over, ...stands } of tasks) {
     const { status, ttlMs = null, isError = false } = stands;
     const call = { server, tool, args: { a: 1 }, startedAt: now - age, generation: "2026-07-28" };

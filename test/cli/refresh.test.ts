@@ -46,14 +46,14 @@ async function silentServer() {
 }
 
 async function startTasks(url: string, state: string, count: number, options: ConnectOptions = {}) {
-  const client = await connect(url, { ...options, handles: join(state, "handles") });
+  const client = await connect(url, { ...options, handles: join(state, "state.db") });
   for (let at = 0; at < count; at++) await client.startTool("wait");
   await client.close();
 }
 
 async function keepTask(state: string, url: string, taskId: string): Promise<void> {
   const call = { server: url, generation: "2026-07-28", tool: "wait", args: {}, startedAt: 1 };
-  await fileHandles(join(state, "handles")).keep({ ...call, key: taskId, taskId });
+  await fileHandles(join(state, "state.db")).keep({ ...call, key: taskId, taskId });
 }
 
 async function refresh(state: string, ...args: string[]) {

@@ -1,4 +1,4 @@
-import { readdir, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
   InMemoryTaskMessageQueue,
@@ -96,15 +96,16 @@ describe("commands to a server that shows a task only to its session", { timeout
     expect([count("initialize"), count("DELETE"), sessions().length]).toEqual([1, 0, 1]);
     const [id = "none"] = sessions();
     expect(outputs.join("")).not.toContain(id);
-    const kept = join(state, "handles", "sessions");
-    for (const file of await readdir(kept)) expect((await stat(join(kept, file))).mode & 0o077).toBe(0);
+    const handles = fileHandles(join(state, "state.db"));
+    expect(await handles.findSession(url, "2025-11-25")).toMatchObject({ id });
+    expect((await stat(join(state, "state.db"))).mode & 0o077).toBe(0);
 
     await run("forget", one);
     await run("cancel", other);
     await run("forget", other);
     expect(await run("tools", url)).toMatchObject({ code: 0 });
     expect([count("initialize"), count("DELETE"), sessions().length]).toEqual([1, 1, 1]);
-    expect(await readdir(kept)).toEqual([]);
+    expect(await handles.findSession(url, "2025-11-25")).toBeUndefined();
   });
 });
 
@@ -139,7 +140,7 @@ it.each(left)(
     const { url, count } = await countingProxy(http.url);
     const state = await folder();
     const capabilities = { elicitation: { form: {}, url: {} } };
-    const handles = fileHandles(join(state, "handles"));
+    const handles = fileHandles(join(state, "state.db"));
     const client = await connect(url, { ...form, capabilities, handles });
     const { taskId } = await client.startTool("hello");
     await client.close();

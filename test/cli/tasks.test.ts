@@ -1,4 +1,3 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { fileHandles } from "../../src/client/handles/file-handles.ts";
@@ -72,7 +71,7 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     async (command) => {
       const { run, state } = await user();
       const call = { server: url, generation: "2026-07-28", tool: "never_ends", args: {}, startedAt: 1 };
-      await fileHandles(join(state, "handles")).keep({ ...call, key: "k1", taskId: "t1" });
+      await fileHandles(join(state, "state.db")).keep({ ...call, key: "k1", taskId: "t1" });
       for (const more of command === "forget" ? [[]] : [[], ["--server", url]]) {
         const refused = await run(command, "", ...more);
         expect(refused).toMatchObject({ code: 2, stdout: "" });
@@ -170,8 +169,7 @@ describe("tasks that were started and left", { timeout: 60_000 }, () => {
     expect(unknown.code).toBe(5);
     expect(parse(unknown)).toMatchObject({ error: { kind: "unknown_task" }, exitCode: 5 });
     const id = await start("never_ends");
-    const [file] = await readdir(join(state, "handles", "tasks"));
-    expect(file).toBeDefined();
+    expect((await fileHandles(join(state, "state.db")).list()).calls).toHaveLength(1);
     expect(await run("forget", id)).toMatchObject({ code: 0, stdout: "" });
     expect(parse(await run("ls", "--json"))).toEqual({ tasks: [] });
     expect(await run("forget", id)).toMatchObject({ code: 2 });

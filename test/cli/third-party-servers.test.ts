@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -12,6 +11,7 @@ import {
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { ElicitResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { fileHandles } from "holdfast/client";
 import { fullForm } from "../full-form.ts";
 import { script, startHttp, startSse } from "../interop/our-client-everything.ts";
 import { serveSessions } from "../sdk-v1/http.ts";
@@ -146,7 +146,9 @@ it("an SDK v1 server with tasks in memory: runs what is no task, and cancels wha
   // Its session goes on, so that its result can be read again.
   expect(await run("result", id)).toMatchObject({ code: 0, stdout: "said accept\n" });
   // In another session the server has lost the task, which is said where its result is asked for again.
-  await rm(join(state, "handles", "sessions"), { recursive: true });
+  const handles = fileHandles(join(state, "state.db"));
+  const session = await handles.findSession(url, "2025-11-25");
+  expect(session && (await handles.dropSession(session))).toBe(true);
   const over = await run("result", id);
   expect(over).toMatchObject({ code: 5, stdout: "" });
   expect(over.stderr).toContain("It has ended, and servers keep results only for a while.");

@@ -26,7 +26,7 @@ async function callWithoutAnswer() {
   const state = await folder();
   const key = randomUUID();
   const call = { server: http.url, generation: "2026-07-28", tool: "send", args: {}, taskId: null };
-  await fileHandles(join(state, "handles")).keep({ ...call, key, startedAt: Date.now() });
+  await fileHandles(join(state, "state.db")).keep({ ...call, key, startedAt: Date.now() });
   const run = async (...args: string[]): Promise<Run> => runMain(args, { env: { HOLDFAST_STATE: state } });
   return { key, run, runs: () => runs };
 }

@@ -48,8 +48,9 @@ export class State {
 
   constructor(io: Io) {
     const folder = stateFolder(io);
-    this.#store = fileHandles(join(folder, "handles"));
-    const records = new Records(join(folder, "state.db"));
+    const file = join(folder, "state.db");
+    this.#store = fileHandles(file);
+    const records = new Records(file);
     this.#records = records;
     this.#servers = new KnownServers(records);
     this.#seen = new SeenTasks(records, io.now);

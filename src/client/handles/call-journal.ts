@@ -7,6 +7,7 @@ import type { RemoteTask } from "../task/remote-task.ts";
 import type { AnsweredRound } from "../task-protocol.ts";
 import type { TaskReference } from "../task/task-reference.ts";
 import type { OpenSession } from "../transport/session-renewal.ts";
+import { keepAfterExpiryMs } from "./entry-format.ts";
 import type { HandleStore, StoredCall } from "./handle-store.ts";
 
 interface CallJournalOptions {
@@ -21,8 +22,6 @@ interface CallJournalOptions {
   readonly background: BackgroundWork;
 }
 
-/** How long a task that the server does not know is kept after its expiry: another token may still find it. */
-const keepAfterExpiryMs = 86_400_000;
 /** The expiry is stored again only if it moves by more than this. */
 const expiryToleranceMs = 60_000;
 

@@ -4,7 +4,10 @@ import type { StoredCall, ResumableSession } from "./handle-store.ts";
 /** Incremented by changes that an earlier version could not read. */
 const format = 1;
 
-/** The text of one file: a call, or an answer. */
+/** How long a task that the server does not know is kept after its expiry: another token may still find it. */
+export const keepAfterExpiryMs = 86_400_000;
+
+/** The text of one entry: a call, an answer or a session. */
 export function encodeEntry(content: object): string {
   return `${JSON.stringify({ format, ...content })}\n`;
 }

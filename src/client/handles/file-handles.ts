@@ -1,257 +1,345 @@
-import { createHash } from "node:crypto";
-import { readdir, readFile, rm, stat, unlink } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { lstatSync, renameSync } from "node:fs";
+import { resolve } from "node:path";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { setImmediate } from "node:timers/promises";
 import { isJsonObject } from "../../generation/message.ts";
-import { systemClock } from "../clock.ts";
 import type { InputResult } from "../question/input-request.ts";
 import type { TaskReference } from "../task/task-reference.ts";
-import type {
-  CallName,
-  DamagedEntry,
-  HandleStore,
-  StoredCall,
-  StoredCalls,
-  ResumableSession,
-} from "./handle-store.ts";
-import { decodeCall, decodeEntry, decodeSession, encodeEntry, isMadeIn } from "./entry-format.ts";
-import { retryWhileInUse } from "./retry-while-in-use.ts";
-import { isTemporaryFile } from "../../runtime/replace-file.ts";
-import { writeAtomically } from "./write-atomically.ts";
-import { ConcurrencyLimit } from "../../runtime/concurrency-limit.ts";
+import { decodeCall, decodeEntry, decodeSession, encodeEntry, keepAfterExpiryMs } from "./entry-format.ts";
+import type { CallName, HandleStore, ResumableSession, StoredCall, StoredCalls } from "./handle-store.ts";
 
-/** A temporary file older than this belongs to a process that died. */
-const staleFileMs = 3_600_000;
+/** How many expired calls go with one new call. */
+const mostExpired = 100;
 
-const readsPerBatch = 64;
+const schema = `
+  PRAGMA journal_mode = TRUNCATE;
+  CREATE TABLE IF NOT EXISTS calls (
+    server TEXT, key TEXT, task TEXT, session TEXT, started_at REAL NOT NULL, expires_at REAL, value TEXT NOT NULL,
+    PRIMARY KEY (server, key)) WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS calls_task ON calls (server, task) WHERE task IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS calls_session ON calls (session) WHERE session IS NOT NULL;
+  CREATE INDEX IF NOT EXISTS calls_expiry ON calls (expires_at) WHERE expires_at IS NOT NULL;
+  CREATE TABLE IF NOT EXISTS answers (
+    server TEXT, task TEXT, question TEXT, value TEXT NOT NULL, PRIMARY KEY (server, task, question)) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS sessions (server TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+`;
 
-/** Each operation has a file open, and a process may open only a limited number. */
-const maxConcurrent = 32;
+const putCall = `INSERT INTO calls (server, key, task, session, started_at, expires_at, value) VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT DO UPDATE SET task = excluded.task, session = excluded.session, started_at = excluded.started_at,
+    expires_at = excluded.expires_at, value = excluded.value`;
 
 /**
- * A handle store in a folder: one small file for each call, task and answer, readable only by its owner. The folder is created at the first
- * write. Any number of processes on one machine may use it at the same time. Its methods reject with the errors of the file system.
+ * A handle store in one SQLite file, readable only by its owner. It is made at the first write, with its folder. Any number of processes on one machine
+ * may use it at the same time. A call whose task expired a day ago is removed. A file that is no database is put aside at the next write, with `.damaged`
+ * after its name.
  *
  * ```ts
- * const client = await connect(url, { handles: fileHandles("./handles") });
+ * const client = await connect(url, { handles: fileHandles("handles.db") });
  * ```
  */
-export function fileHandles(folder: string): HandleStore {
-  return limitConcurrency(new FileHandles(folder), maxConcurrent);
+export function fileHandles(file: string): HandleStore {
+  return new FileHandles(resolve(file));
 }
 
-type Subfolder = "calls" | "tasks";
+/** A connection with the statements that it has prepared. */
+class Rows {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  prepare(sql: string): StatementSync {
+    const statement = this.#statements.get(sql) ?? this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql);
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#database.close();
+  }
+}
+
+/** What one caller wants of the database. */
+interface Job {
+  readonly writes: boolean;
+  /** Without a database there is nothing to read. */
+  readonly run: (database: Rows | undefined) => void;
+  readonly settle: (error?: Error) => void;
+}
 
 /**
- * A call has a file in `calls` until its task is known, and then another one in `tasks`, so that writers never
- * conflict. If a crash leaves both, the task's file counts.
+ * Everything that is asked for in one turn is one transaction. Names are stored as JSON, so that ids of servers may have any characters.
  */
 class FileHandles implements HandleStore {
-  readonly #folder: string;
+  readonly #file: string;
+  #jobs: Job[] = [];
+  #open: { readonly database: Rows; readonly writes: boolean; readonly inode: bigint } | undefined;
 
-  constructor(folder: string) {
-    this.#folder = resolve(folder);
+  constructor(file: string) {
+    this.#file = file;
   }
 
   async keep(call: StoredCall): Promise<boolean> {
-    const { taskId } = call;
-    const file = this.#callFile(call);
-    const known = await read(file, decodeCall);
-    const { startedAt } = known === undefined || known instanceof Error ? call : known;
-    const stored = { ...call, startedAt };
-    if (taskId === null) await this.#write(file, stored);
-    else {
-      await this.#write(this.#taskFile({ ...call, taskId }), stored);
-      await this.drop(call);
-    }
-    return known === undefined;
+    const [server, key] = nameOf(call);
+    encodeEntry(call); // throws for what is no JSON, without the calls of others
+    return this.#write((database) => {
+      if (call.taskId === null) removeExpired(database, call.startedAt - keepAfterExpiryMs);
+      const row = database.prepare("SELECT value FROM calls WHERE server = ? AND key = ?").get(server, key);
+      const known = row && decoded(row["value"], decodeCall);
+      const { startedAt, taskId } = known === undefined || known instanceof Error ? call : known;
+      const kept = { ...call, startedAt, taskId: call.taskId ?? taskId };
+      const task = kept.taskId === null ? null : JSON.stringify(kept.taskId);
+      const text = encodeEntry(kept);
+      database
+        .prepare(putCall)
+        .run(server, key, task, sessionOf(kept), startedAt, kept.expiresAt ?? null, text);
+      return known === undefined || taskId !== null;
+    });
   }
 
   async drop(call: CallName): Promise<void> {
-    await remove(this.#callFile(call));
+    await this.#write((database) =>
+      database
+        .prepare("DELETE FROM calls WHERE server = ? AND key = ? AND task IS NULL")
+        .run(...nameOf(call)),
+    );
   }
 
   async dropTask(task: TaskReference): Promise<void> {
-    const file = this.#taskFile(task);
-    const entry = await read(file, decodeCall);
-    // The call's file goes first: left alone, it would be sent again.
-    if (entry !== undefined && !(entry instanceof Error)) await this.drop(entry);
-    // The task's file goes last: the next process uses it to find what a crash in between has left.
-    await rm(this.#answersFolder(task), { recursive: true, force: true, maxRetries: 3 });
-    await remove(file);
+    await this.#write((database) => removeTask(database, ...taskNameOf(task)));
   }
 
   async list(): Promise<StoredCalls> {
-    const damaged: DamagedEntry[] = [];
-    // Calls first: one that moves to `tasks` in between is then read twice rather than never.
-    const unanswered = await this.#readAll("calls", damaged);
-    const tasks = await this.#readAll("tasks", damaged);
-    const known = new Set(tasks.map(nameOf));
-    const calls = [...unanswered.filter((call) => !known.has(nameOf(call))), ...tasks];
-    return { calls: calls.toSorted((one, other) => one.startedAt - other.startedAt), damaged };
+    const calls: StoredCall[] = [];
+    const damaged: StoredCalls["damaged"][number][] = [];
+    try {
+      const rows = await this.#read(
+        (database) => database.prepare("SELECT server, key, value FROM calls ORDER BY started_at").all(),
+        [],
+      );
+      for (const { server, key, value } of rows) {
+        const call = decoded(value, decodeCall);
+        if (call instanceof Error)
+          damaged.push({
+            name: `the call ${String(key)} of ${String(server)} in ${this.#file}`,
+            error: call,
+          });
+        else calls.push(call);
+      }
+    } catch (error) {
+      if (!(error instanceof DamagedFile)) throw error;
+      damaged.push({ name: this.#file, error });
+    }
+    return { calls, damaged };
   }
 
   async find(task: TaskReference): Promise<StoredCall | undefined> {
-    const file = this.#taskFile(task);
-    const found = await read(file, decodeCall);
-    if (found instanceof Error) throw new Error(`${file} cannot be read`, { cause: found });
-    return found;
+    const sql = "SELECT value FROM calls WHERE server = ? AND task = ?";
+    return this.#readOne(sql, taskNameOf(task), decodeCall);
   }
 
   async usesSession(session: ResumableSession): Promise<boolean> {
-    for await (const { calls } of this.#batches("tasks")) {
-      if (calls.some((call) => isMadeIn(call, session))) return true;
-    }
-    return false;
+    const { server, origin, id } = session;
+    const name = JSON.stringify([server, origin, id]);
+    return this.#read(
+      (database) => database.prepare("SELECT 1 FROM calls WHERE session = ? LIMIT 1").get(name) !== undefined,
+      false,
+    );
   }
 
   async keepSession(session: ResumableSession): Promise<void> {
-    await writeAtomically(this.#sessionFile(session), encodeEntry(session));
+    const values = [serverOf(session), encodeEntry(session)];
+    await this.#write((database) =>
+      database.prepare("INSERT OR REPLACE INTO sessions (server, value) VALUES (?, ?)").run(...values),
+    );
   }
 
   async findSession(server: string, generation: string): Promise<ResumableSession | undefined> {
-    const found = await read(this.#sessionFile({ server, generation }), decodeSession);
+    const found = await this.#read((database) => sessionIn(database, { server, generation }), undefined);
     // A session that cannot be read counts as missing.
     return found instanceof Error ? undefined : found;
   }
 
   async dropSession(session: ResumableSession): Promise<boolean> {
-    const found = await this.findSession(session.server, session.generation);
-    if (found?.id !== session.id) return false;
-    try {
-      await retryWhileInUse(() => unlink(this.#sessionFile(session)));
+    return this.#write((database) => {
+      const found = sessionIn(database, session);
+      if (found === undefined || found instanceof Error || found.id !== session.id) return false;
+      database.prepare("DELETE FROM sessions WHERE server = ?").run(serverOf(session));
       return true;
-    } catch (error) {
-      if (isAbsent(error)) return false;
-      throw error;
-    }
+    });
   }
 
   async keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void> {
-    const folder = this.#answersFolder(task);
-    await writeAtomically(join(folder, fileName([question])), encodeEntry({ question, answer }));
+    const values = [...taskNameOf(task), JSON.stringify(question), encodeEntry({ question, answer })];
+    const sql = "INSERT OR REPLACE INTO answers (server, task, question, value) VALUES (?, ?, ?, ?)";
+    await this.#write((database) => database.prepare(sql).run(...values));
   }
 
   async answer(task: TaskReference, question: string): Promise<InputResult | undefined> {
-    const file = join(this.#answersFolder(task), fileName([question]));
-    const found = await read(file, (text) => decodeEntry(text)["answer"]);
-    if (found === undefined) return undefined;
-    if (isAnswer(found)) return found;
-    throw new Error(`${file} cannot be read`, { cause: found });
+    const sql = "SELECT value FROM answers WHERE server = ? AND task = ? AND question = ?";
+    return this.#readOne(sql, [...taskNameOf(task), JSON.stringify(question)], decodeAnswer);
   }
 
-  async #write(file: string, call: StoredCall): Promise<void> {
-    await writeAtomically(file, encodeEntry(call));
+  async #readOne<T>(
+    sql: string,
+    names: readonly string[],
+    decode: (text: string) => T,
+  ): Promise<T | undefined> {
+    const row = await this.#read((database) => database.prepare(sql).get(...names), undefined);
+    const found = row && decoded(row["value"], decode);
+    if (!(found instanceof Error)) return found;
+    throw new Error(`An entry of ${this.#file} cannot be read`, { cause: found });
   }
 
-  async #readAll(subfolder: Subfolder, damaged: DamagedEntry[]): Promise<StoredCall[]> {
-    const calls: StoredCall[] = [];
-    for await (const batch of this.#batches(subfolder)) {
-      calls.push(...batch.calls);
-      damaged.push(...batch.damaged);
+  async #write<T>(work: (database: Rows) => T): Promise<T> {
+    return this.#ask(true, (database) => work(database as Rows));
+  }
+
+  async #read<T>(work: (database: Rows) => T, nothing: T): Promise<T> {
+    return this.#ask(false, (database) => (database === undefined ? nothing : work(database)));
+  }
+
+  async #ask<T>(writes: boolean, work: (database: Rows | undefined) => T): Promise<T> {
+    const { promise, resolve: done, reject } = Promise.withResolvers<T>();
+    let value: T;
+    const job: Job = {
+      writes,
+      run: (database) => (value = work(database)),
+      settle: (error) => (error === undefined ? done(value) : reject(error)),
+    };
+    if (this.#jobs.push(job) === 1) void this.#runNext();
+    return promise;
+  }
+
+  async #runNext(): Promise<void> {
+    // Loaded on demand: most clients store nothing.
+    const { isDamage, openPrivate } = await import("../../runtime/private-database.ts");
+    await setImmediate();
+    const jobs = this.#jobs;
+    this.#jobs = [];
+    const writes = jobs.some((job) => job.writes);
+    const run = (): void => this.#transaction(jobs, this.#opened(writes, openPrivate), writes);
+    try {
+      try {
+        run();
+      } catch (error) {
+        this.#open?.database.close();
+        this.#open = undefined;
+        if (!isDamage(error)) throw error;
+        if (!writes) throw new DamagedFile(`${this.#file} is damaged`, { cause: error });
+        renameSync(this.#file, `${this.#file}.damaged`);
+        run();
+      }
+      for (const { settle } of jobs) settle();
+    } catch (cause) {
+      const error =
+        cause instanceof DamagedFile
+          ? cause
+          : new Error(
+              `${this.#file} cannot be ${writes ? "written" : "read"}: ${cause instanceof Error ? cause.message : String(cause)}`,
+              { cause },
+            );
+      for (const { settle } of jobs) settle(error);
     }
-    return calls;
   }
 
-  async *#batches(subfolder: Subfolder): AsyncGenerator<StoredCalls> {
-    const folder = join(this.#folder, subfolder);
-    const names = await readdir(folder).catch(noneIfAbsent);
-    await Promise.all(names.filter(isTemporaryFile).map((name) => removeOld(join(folder, name))));
-    const entries = names.filter((name) => name.endsWith(".json"));
-    for (let from = 0; from < entries.length; from += readsPerBatch) {
-      const files = entries.slice(from, from + readsPerBatch).map((name) => join(folder, name));
-      const found = await Promise.all(files.map((file) => read(file, decodeCall)));
-      const damaged = found.map((error, at) => ({ name: files[at] ?? "", error }));
-      yield {
-        calls: found.filter((entry): entry is StoredCall => entry !== undefined && !(entry instanceof Error)),
-        damaged: damaged.filter((entry): entry is DamagedEntry => entry.error instanceof Error),
-      };
+  #transaction(jobs: readonly Job[], database: Rows | undefined, writes: boolean): void {
+    if (writes) database?.exec("BEGIN IMMEDIATE");
+    for (const { run } of jobs) run(database);
+    if (writes) database?.exec("COMMIT");
+  }
+
+  /** The database; undefined where nothing was ever written. */
+  #opened(writes: boolean, open: (file: string, writes: boolean) => DatabaseSync): Rows | undefined {
+    const known = this.#open;
+    // Somebody may have taken the file away.
+    if (known !== undefined && known.inode === inodeOf(this.#file) && (known.writes || !writes))
+      return known.database;
+    known?.database.close();
+    this.#open = undefined;
+    if (!writes && inodeOf(this.#file) === undefined) return undefined;
+    const database = new Rows(open(this.#file, writes));
+    try {
+      if (writes) database.exec(schema);
+      else if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sessions'").get() === undefined) {
+        database.close();
+        return undefined;
+      }
+    } catch (error) {
+      database.close();
+      throw error;
     }
-  }
-
-  #callFile(call: CallName): string {
-    return join(this.#folder, "calls", fileName([call.server, call.generation, call.key]));
-  }
-
-  #taskFile(task: TaskReference): string {
-    return join(this.#folder, "tasks", fileName(partsOf(task)));
-  }
-
-  #sessionFile({ server, generation }: Pick<ResumableSession, "server" | "generation">): string {
-    return join(this.#folder, "sessions", fileName([server, generation]));
-  }
-
-  #answersFolder(task: TaskReference): string {
-    return join(this.#folder, "answers", hash(partsOf(task)));
+    this.#open = { database, writes, inode: inodeOf(this.#file) ?? 0n };
+    return database;
   }
 }
 
-function partsOf({ server, generation, taskId }: TaskReference): string[] {
-  return [server, generation, taskId];
+/** The whole file cannot be read. */
+class DamagedFile extends Error {}
+
+function removeExpired(database: Rows, before: number): void {
+  const sql = "SELECT server, task FROM calls WHERE expires_at < ? AND task IS NOT NULL LIMIT ?";
+  for (const { server, task } of database.prepare(sql).all(before, mostExpired))
+    removeTask(database, String(server), String(task));
 }
 
-function nameOf({ server, generation, key }: CallName): string {
-  return JSON.stringify([server, generation, key]);
+function removeTask(database: Rows, server: string, task: string): void {
+  for (const table of ["calls", "answers"])
+    database.prepare(`DELETE FROM ${table} WHERE server = ? AND task = ?`).run(server, task);
 }
 
-function fileName(words: readonly string[]): string {
-  return `${hash(words)}.json`;
+function sessionIn(
+  database: Rows,
+  name: Pick<CallName, "server" | "generation">,
+): ResumableSession | Error | undefined {
+  const row = database.prepare("SELECT value FROM sessions WHERE server = ?").get(serverOf(name));
+  return row && decoded(row["value"], decodeSession);
 }
 
-/** A hash, so that ids of servers cannot form paths, and differ on file systems that ignore case. */
-function hash(words: readonly string[]): string {
-  return createHash("sha256").update(JSON.stringify(words)).digest("hex").slice(0, 40);
+function serverOf({ server, generation }: Pick<CallName, "server" | "generation">): string {
+  return JSON.stringify([server, generation]);
 }
 
-/** The content of a file; undefined if it does not exist, an Error if it cannot be read. */
-async function read<Content>(
-  file: string,
-  decode: (text: string) => Content,
-): Promise<Content | Error | undefined> {
+function nameOf(call: CallName): [string, string] {
+  return [serverOf(call), JSON.stringify(call.key)];
+}
+
+function taskNameOf(task: TaskReference): [string, string] {
+  return [serverOf(task), JSON.stringify(task.taskId)];
+}
+
+/** The session that its task was made in. */
+function sessionOf({ server, taskId, sessionOrigin, sessionId }: StoredCall): string | null {
+  if (taskId === null || sessionId === undefined) return null;
+  return JSON.stringify([server, sessionOrigin, sessionId]);
+}
+
+function decoded<T>(text: unknown, decode: (text: string) => T): T | Error {
   try {
-    return decode(await retryWhileInUse(() => readFile(file, "utf8")));
+    return decode(String(text));
   } catch (error) {
-    if (isAbsent(error)) return undefined;
     return error instanceof Error ? error : new Error(String(error));
   }
 }
 
-async function remove(file: string): Promise<void> {
-  await retryWhileInUse(() => rm(file, { force: true }));
+function decodeAnswer(text: string): InputResult {
+  const { answer } = decodeEntry(text);
+  if (!isJsonObject(answer)) throw new TypeError("It is not a stored answer");
+  return answer as InputResult;
 }
 
-async function removeOld(file: string): Promise<void> {
-  const { mtimeMs } = await stat(file).catch(() => ({ mtimeMs: Infinity }));
-  if (systemClock.now() - mtimeMs > staleFileMs) await rm(file, { force: true }).catch(() => undefined);
-}
-
-function noneIfAbsent(error: unknown): string[] {
-  if (isAbsent(error)) return [];
-  throw error;
-}
-
-function isAbsent(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
-}
-
-function isAnswer(value: unknown): value is InputResult {
-  return isJsonObject(value) && !(value instanceof Error);
-}
-
-/** The same store with a limit on concurrent operations; further ones wait in a queue. */
-export function limitConcurrency(store: HandleStore, most: number): HandleStore {
-  const limit = new ConcurrencyLimit(most);
-  return {
-    keep: async (call) => limit.run(async () => store.keep(call)),
-    drop: async (call) => limit.run(async () => store.drop(call)),
-    dropTask: async (task) => limit.run(async () => store.dropTask(task)),
-    list: async () => limit.run(async () => store.list()),
-    find: async (task) => limit.run(async () => store.find(task)),
-    usesSession: async (session) => limit.run(async () => store.usesSession(session)),
-    keepSession: async (session) => limit.run(async () => store.keepSession(session)),
-    findSession: async (server, generation) => limit.run(async () => store.findSession(server, generation)),
-    dropSession: async (session) => limit.run(async () => store.dropSession(session)),
-    keepAnswer: async (task, question, answer) =>
-      limit.run(async () => store.keepAnswer(task, question, answer)),
-    answer: async (task, question) => limit.run(async () => store.answer(task, question)),
-  };
+function inodeOf(file: string): bigint | undefined {
+  try {
+    return lstatSync(file, { bigint: true }).ino;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    throw error;
+  }
 }

@@ -2,4 +2,4 @@ import { onlyInNode } from "../only-in-node.ts";
 import type * as Node from "./file-handles.ts";
 
 export const fileHandles: typeof Node.fileHandles = () =>
-  onlyInNode("A folder of handles", "pass a store of your own as handles, or memoryHandles()");
+  onlyInNode("A file of handles", "pass a store of your own as handles, or memoryHandles()");

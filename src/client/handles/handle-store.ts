@@ -62,7 +62,7 @@ export interface StoredCalls {
  * durable. Any number of clients may use one store at the same time.
  *
  * ```ts
- * const client = await connect(url, { handles: fileHandles("./handles") });
+ * const client = await connect(url, { handles: fileHandles("handles.db") });
  * ```
  */
 export interface HandleStore {

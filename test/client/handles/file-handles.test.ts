@@ -1,148 +1,130 @@
-import { writeFileSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { fileHandles } from "../../../src/client/handles/file-handles.ts";
+import { openPrivate } from "../../../src/runtime/private-database.ts";
 import { storedCall, taskOf } from "./calls.ts";
-import { folderForHandles } from "./folder.ts";
+import { folderForHandles as fileForHandles } from "./folder.ts";
 
-async function filesIn(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-}
+const dayMs = 86_400_000;
 
-it("makes its folder when it is first written to, and lets nobody else read what is there", async () => {
-  const folder = await folderForHandles();
-  const store = fileHandles(folder);
+it("makes its file when it is first written to, and lets nobody else read what is there", async () => {
+  const file = await fileForHandles();
+  const store = fileHandles(file);
   await store.list();
-  await expect(stat(folder)).rejects.toMatchObject({ code: "ENOENT" });
+  await expect(stat(dirname(file))).rejects.toMatchObject({ code: "ENOENT" });
   await store.keep(storedCall());
-  await store.keep(storedCall({ key: "b", taskId: "t1" }));
-  await store.keepAnswer(taskOf("t1"), "approve", { action: "decline" });
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  for (const entry of entries) {
-    const { mode } = await stat(join(entry.parentPath, entry.name));
-    expect((mode & 0o777).toString(8)).toBe(entry.isFile() ? "600" : "700");
-  }
-  expect((await stat(folder)).mode & 0o777).toBe(0o700);
-  expect(await filesIn(folder)).toHaveLength(3);
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await stat(dirname(file))).mode & 0o777).toBe(0o700);
 });
 
 it("leaves nothing behind of what was dropped", async () => {
-  const folder = await folderForHandles();
-  const store = fileHandles(folder);
+  const file = await fileForHandles();
+  const store = fileHandles(file);
   await store.keep(storedCall());
   await store.keep(storedCall({ taskId: "t1" }));
   await store.keepAnswer(taskOf("t1"), "approve", { action: "decline" });
   await store.dropTask(taskOf("t1"));
-  expect(await filesIn(folder)).toEqual([]);
-});
-
-it("drops a task after all else of it, so that what a crash leaves can be found and dropped", async () => {
-  const folder = await folderForHandles();
-  const store = fileHandles(folder);
-  await store.keep(storedCall({ taskId: "t1" }));
-  const [entry = ""] = await readdir(join(folder, "tasks"));
-  await store.keepAnswer(taskOf("t1"), "approve", { action: "decline" });
-  const inTheWay = join(folder, "tasks", entry);
-  await rm(inTheWay);
-  await mkdir(inTheWay); // as if the process had died before it took the task away
-  await expect(store.dropTask(taskOf("t1"))).rejects.toThrow();
-  expect(await filesIn(folder)).toEqual([]);
-});
-
-it("takes the task's word where a crash left the call beside it, and drops both", async () => {
-  const folder = await folderForHandles();
-  const store = fileHandles(folder);
-  await store.keep(storedCall({ taskId: "t1" }));
-  await store.keep(storedCall()); // as if the process had died before it took the call away
-  expect(await filesIn(folder)).toHaveLength(2);
-  expect((await store.list()).calls).toMatchObject([{ taskId: "t1" }]);
-  await store.dropTask(taskOf("t1"));
-  expect(await filesIn(folder)).toEqual([]);
+  using database = rows(file);
+  expect(database.all("SELECT value FROM calls UNION ALL SELECT value FROM answers")).toEqual([]);
 });
 
 it("tells of entries that it cannot read, by their names, and gives all others", async () => {
-  const folder = await folderForHandles();
-  const store = fileHandles(folder);
+  const file = await fileForHandles();
+  const store = fileHandles(file);
   await store.keep(storedCall({ key: "whole" }));
   await store.keep(storedCall({ key: "whole task", taskId: "t1" }));
   const damages = {
-    "cut.json": '{"format":1,"key":"a","ser',
-    "empty.json": "",
-    "list.json": "[]",
-    "newer.json": JSON.stringify({ format: 2, ...storedCall() }),
-    "less.json": JSON.stringify({ format: 1, ...storedCall(), args: undefined }),
-    "wrong.json": JSON.stringify({ format: 1, ...storedCall(), taskId: 7 }),
-    "round.json": JSON.stringify({ format: 1, ...storedCall(), round: { requestState: 7 } }),
+    cut: '{"format":1,"key":"a","ser',
+    empty: "",
+    list: "[]",
+    newer: JSON.stringify({ format: 2, ...storedCall() }),
+    less: JSON.stringify({ format: 1, ...storedCall(), args: undefined }),
+    wrong: JSON.stringify({ format: 1, ...storedCall(), taskId: 7 }),
+    round: JSON.stringify({ format: 1, ...storedCall(), round: { requestState: 7 } }),
   };
-  for (const [name, text] of Object.entries(damages)) await writeFile(join(folder, "calls", name), text);
-  await mkdir(join(folder, "tasks", "folder.json"));
+  for (const key of Object.keys(damages)) await store.keep(storedCall({ key }));
+  {
+    using database = rows(file);
+    for (const [key, text] of Object.entries(damages))
+      database.all("UPDATE calls SET value = ? WHERE key = ?", text, JSON.stringify(key));
+  }
   const { calls, damaged } = await store.list();
   expect(calls.map(({ key }) => key).toSorted()).toEqual(["whole", "whole task"]);
-  const places = [
-    ...Object.keys(damages).map((name) => join(folder, "calls", name)),
-    join(folder, "tasks", "folder.json"),
-  ];
-  expect(damaged.map(({ name }) => name).toSorted()).toEqual(places.toSorted());
+  expect(damaged).toHaveLength(Object.keys(damages).length);
+  for (const key of Object.keys(damages))
+    expect(damaged.some(({ name }) => name.includes(`"${key}"`) && name.includes(file))).toBe(true);
   for (const { error } of damaged) expect(error).toBeInstanceOf(Error);
 });
 
 it("rejects for an answer that cannot be read, and can be given another", async () => {
-  const folder = await folderForHandles();
-  const store = fileHandles(folder);
+  const file = await fileForHandles();
+  const store = fileHandles(file);
   await store.keepAnswer(taskOf("t1"), "approve", { action: "decline" });
-  const [file = ""] = await filesIn(folder);
-  await writeFile(file, "{");
+  {
+    using database = rows(file);
+    database.all("UPDATE answers SET value = '{'");
+  }
   await expect(store.answer(taskOf("t1"), "approve")).rejects.toThrow(file);
   await store.keepAnswer(taskOf("t1"), "approve", { action: "accept" });
   expect(await store.answer(taskOf("t1"), "approve")).toEqual({ action: "accept" });
 });
 
-it("passes over what a write left whose process died, and takes it away when it is old", async () => {
-  const folder = await folderForHandles();
-  const store = fileHandles(folder);
+it("puts a file aside that is no database, after it has said so", async () => {
+  const file = await fileForHandles();
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, "not a database".repeat(100));
+  const store = fileHandles(file);
+  expect(await store.list()).toMatchObject({ calls: [], damaged: [{ name: file }] });
   await store.keep(storedCall());
-  const [young, old] = ["0", "1"].map((digit) =>
-    join(folder, "calls", `.${digit}a2b3c4d-0000-4000-8000-000000000000.tmp`),
-  );
-  for (const file of [young, old]) await writeFile(file ?? "", '{"format":1');
-  const longAgo = new Date("2026-01-01T00:00:00Z");
-  await utimes(old ?? "", longAgo, longAgo);
-  const { calls, damaged } = await store.list();
-  expect(calls).toHaveLength(1);
-  expect(damaged).toEqual([]);
-  const files = await filesIn(folder);
-  expect(files).toContain(young);
-  expect(files).not.toContain(old);
+  expect((await store.list()).calls).toHaveLength(1);
+  expect(await readFile(`${file}.damaged`, "utf8")).toContain("not a database");
 });
 
-it("rejects, and leaves no file behind, where it cannot write", async () => {
-  const folder = await folderForHandles();
-  const store = fileHandles(folder);
+it("begins anew where its file was taken away", async () => {
+  const file = await fileForHandles();
+  const store = fileHandles(file);
   await store.keep(storedCall());
-  const before = await filesIn(folder);
-  // What is asked for stands where its file belongs, which no process may overwrite.
-  const [entry = ""] = before;
-  await store.drop(storedCall());
-  await mkdir(entry);
-  await writeFile(join(entry, "inside"), "");
-  await expect(store.keep(storedCall())).rejects.toThrow(/EISDIR|ENOTEMPTY|EEXIST|EPERM/);
-  expect(await filesIn(folder)).toEqual([join(entry, "inside")]);
+  await unlink(file);
+  expect((await store.list()).calls).toEqual([]);
+  await store.keep(storedCall({ key: "b" }));
+  expect((await fileHandles(file).list()).calls).toMatchObject([{ key: "b" }]);
 });
 
-it("lists three thousand calls", async () => {
-  const folder = await folderForHandles();
-  const store = fileHandles(folder);
-  await store.keep(storedCall({ key: "0", startedAt: 0 }));
-  const [file = ""] = await filesIn(folder);
-  const text = await readFile(file, "utf8");
-  const first = text.replace('"key":"0"', '"key":"KEY"').replace('"startedAt":0', '"startedAt":AT');
-  for (let index = 1; index < 3_000; index++) {
-    const copy = first.replace("KEY", String(index)).replace("AT", String(index));
-    writeFileSync(join(folder, "calls", `${index}.json`), copy);
-  }
+it("rejects where it cannot write, and says where", async () => {
+  const file = await fileForHandles();
+  await mkdir(file, { recursive: true });
+  await expect(fileHandles(file).keep(storedCall())).rejects.toThrow(file);
+});
+
+it("removes a call a day after its task has expired, when another is made", async () => {
+  const file = await fileForHandles();
+  const store = fileHandles(file);
+  await store.keep(storedCall({ key: "old", taskId: "t1", startedAt: 0, expiresAt: 10 }));
+  await store.keep(storedCall({ key: "young", taskId: "t2", startedAt: 0, expiresAt: 10 + dayMs }));
+  await store.keep(storedCall({ key: "kept", taskId: "t3", startedAt: 0 }));
+  await store.keepAnswer(taskOf("t1"), "approve", { action: "decline" });
+  await store.keep(storedCall({ key: "new", startedAt: 11 + dayMs }));
+  const left = (await store.list()).calls.map(({ key }) => key);
+  expect(left.toSorted()).toEqual(["kept", "new", "young"]);
+  expect(await store.answer(taskOf("t1"), "approve")).toBeUndefined();
+});
+
+it("lists twenty thousand calls, in order", async () => {
+  const file = await fileForHandles();
+  const store = fileHandles(file);
+  const all = Array.from({ length: 20_000 }, (_, at) => storedCall({ key: String(at), startedAt: at }));
+  await Promise.all(all.toReversed().map(async (call) => store.keep(call)));
   const { calls } = await store.list();
-  expect(calls).toHaveLength(3_000);
-  expect(calls.map(({ startedAt }) => startedAt)).toEqual(Array.from({ length: 3_000 }, (_, at) => at));
+  expect(calls).toHaveLength(20_000);
+  expect(calls.every(({ startedAt }, at) => startedAt === at)).toBe(true);
 });
+
+/** The rows of the file, past the store. */
+function rows(file: string) {
+  const database = openPrivate(file, true);
+  return {
+    all: (sql: string, ...values: string[]) => database.prepare(sql).all(...values),
+    [Symbol.dispose]: () => database.close(),
+  };
+}

@@ -1,6 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readdir } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -10,8 +9,8 @@ import { folderForHandles } from "./folder.ts";
 
 const program = fileURLToPath(new URL("writer-process.ts", import.meta.url));
 
-function startWriter(folder: string, name: string, count: number): ChildProcess {
-  return spawn(process.execPath, [program, folder, name, String(count)], {
+function startWriter(file: string, name: string, count: number): ChildProcess {
+  return spawn(process.execPath, [program, file, name, String(count)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
 }
@@ -22,12 +21,12 @@ async function endOf(writer: ChildProcess): Promise<string> {
 }
 
 it("is safe for several processes at once, of which one is killed", { timeout: 120_000 }, async () => {
-  const folder = await folderForHandles();
-  const store = fileHandles(folder);
+  const file = await folderForHandles();
+  const store = fileHandles(file);
   const count = 20;
   const names = ["a", "b", "c"];
-  const writers = names.map((name) => endOf(startWriter(folder, name, count)));
-  const victim = startWriter(folder, "victim", 1_000_000);
+  const writers = names.map((name) => endOf(startWriter(file, name, count)));
+  const victim = startWriter(file, "victim", 1_000_000);
   const killed = once(victim, "exit");
   const isThere = async (): Promise<boolean> =>
     (await store.list()).calls.some(({ key }) => key.startsWith("victim 3"));
@@ -53,6 +52,4 @@ it("is safe for several processes at once, of which one is killed", { timeout: 1
     const answer = await store.answer({ server, generation, taskId: taskId ?? "" }, "approve");
     if (!key.endsWith("of all")) expect(answer).toEqual({ action: "accept", content: { by: key[0] } });
   }
-  const leftovers = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".tmp"));
-  expect(leftovers.length).toBeLessThanOrEqual(1); // what the victim was writing
 });

@@ -1,9 +1,9 @@
-// Uses a folder of handles together with others: node writer-process.ts FOLDER NAME COUNT. Of each pair of calls it leaves
+// Uses a file of handles together with others: node writer-process.ts FILE NAME COUNT. Of each pair of calls it leaves
 // one there, of the calls that all writers make none. Says so if it ever reads something broken.
 import { fileHandles } from "holdfast/client";
 
-const [folder = "", name = "", count = "0"] = process.argv.slice(2);
-const store = fileHandles(folder);
+const [file = "", name = "", count = "0"] = process.argv.slice(2);
+const store = fileHandles(file);
 const server = "http://127.0.0.1:3000/mcp";
 const generation = "2026-07-28";
 
