@@ -2,7 +2,7 @@ import { connect } from "holdfast/client";
 
 const client = await connect(process.argv[2] ?? "http://127.0.0.1:3000/mcp", {
   // The folder that keeps calls, from before they are sent until their results are delivered.
-  handles: "handles",
+  handles: "handles.db",
   onInput: async () => ({ action: "accept", content: { note: "go" } }),
 });
 

@@ -1,13 +1,6 @@
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** The name of a temporary file. One is left behind if the process dies during a write. */
-const temporaryName = /^\.[0-9a-f-]{36}\.tmp$/;
-
-export function isTemporaryFile(name: string): boolean {
-  return temporaryName.test(name);
-}
-
 /**
  * Replaces a file atomically: readers see the complete old or new file, even if the process dies in between. Once
  * it resolves, the file survives a loss of power. Only its owner may read it. Makes the folder if it is missing.

@@ -126,7 +126,7 @@ it("reports an unusable state folder in one line", async () => {
   const env = { HOLDFAST_STATE: join(root, "package.json") };
   const listed = await runMain(["ls"], { env });
   expect(listed).toMatchObject({ code: 70, stdout: "" });
-  expect(listed.stderr).toMatch(/^holdfast: .*ENOTDIR.*package\.json.*\n$/);
+  expect(listed.stderr).toMatch(/^holdfast: ENOTDIR.*package\.json.*\n$/);
 });
 
 it("asks for the server of a task if its record is lost", async () => {

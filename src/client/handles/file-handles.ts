@@ -239,13 +239,7 @@ class FileHandles implements HandleStore {
       }
       for (const { settle } of jobs) settle();
     } catch (cause) {
-      const error =
-        cause instanceof DamagedFile
-          ? cause
-          : new Error(
-              `${this.#file} cannot be ${writes ? "written" : "read"}: ${cause instanceof Error ? cause.message : String(cause)}`,
-              { cause },
-            );
+      const error = named(cause, `${this.#file} cannot be ${writes ? "written" : "read"}`);
       for (const { settle } of jobs) settle(error);
     }
   }
@@ -279,6 +273,12 @@ class FileHandles implements HandleStore {
     this.#open = { database, writes, inode: inodeOf(this.#file) ?? 0n };
     return database;
   }
+}
+
+/** Errors of the file system name the file themselves. */
+function named(cause: unknown, what: string): Error {
+  if (cause instanceof DamagedFile || (cause instanceof Error && "syscall" in cause)) return cause;
+  return new Error(`${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
 }
 
 /** The whole file cannot be read. */
