@@ -10,6 +10,11 @@ export async function serveEvents(
   response: ServerResponse,
 ): Promise<void> {
   if (request.method === "POST") {
+    // A declared length is a limit: the server reads no more of a body.
+    if (Number(request.headers["content-length"] ?? Infinity) > 64 * 1024) {
+      response.writeHead(413).end();
+      return;
+    }
     const { result, ...question } = (await json(request)) as Pick<HostQuestion, "call" | "key"> & {
       readonly result: InputResult;
     };

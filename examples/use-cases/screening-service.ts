@@ -42,6 +42,8 @@ export function screeningService(turn: (job: string) => Promise<void> = () => ne
     const job = jobs.get(name);
     if (request.method === "PUT") {
       if (job !== undefined) return { status: 200, body: job }; // the same job again
+      // A declared length is a limit: the server reads no more of a body.
+      if (Number(request.headers["content-length"] ?? Infinity) > 1024 * 1024) return { status: 413 };
       const work = (await json(request)) as Work;
       jobs.set(name, { state: "running" });
       void run(name, work);

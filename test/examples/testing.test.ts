@@ -20,7 +20,10 @@ it.each([
 });
 
 it("says in the guide what it shows", async () => {
-  const guide = await readFile(new URL("../../docs/recipes/testing.md", import.meta.url), "utf8");
+  const pages = ["testing", "existing-server"].map((name) =>
+    readFile(new URL(`../../docs/recipes/${name}.md`, import.meta.url), "utf8"),
+  );
+  const guide = (await Promise.all(pages)).join("");
   for (const name of ["publish.ts", "publish.test.ts", "reports.test.ts"]) {
     expect(guide).toContain(await readFile(example(`testing/${name}`), "utf8"));
   }
