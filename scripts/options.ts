@@ -42,7 +42,7 @@ const declared: ReadonlyMap<Table<object>, string> = new Map<Table<object>, stri
 export const pages: ReadonlyMap<string, readonly Table<object>[]> = new Map([
   ["reference/options", [tasksOptions, httpOptions, stdioOptions, sqliteStoreOptions, postgresStoreOptions]],
   ["operate/webhooks", [webhookOptions]],
-  ["learn/client", [connectOptions]],
+  ["reference/client-options", [connectOptions]],
   ["recipes/agents", [hostOptions]],
 ]);
 

@@ -7,7 +7,7 @@ import { protectedBy } from "../client/auth/protected.ts";
 import { example, newFolder, outerEnv } from "../docs/example-process.ts";
 
 it("shows a program whose user logs in", async () => {
-  const guide = await readFile(new URL("../../docs/learn/client.md", import.meta.url), "utf8");
+  const guide = await readFile(new URL("../../docs/learn/login.md", import.meta.url), "utf8");
   expect(guide).toContain(await readFile(example("guides/login.ts"), "utf8"));
   const { url } = await protectedBy();
   const program = spawn(process.execPath, [example("guides/login.ts"), url], {
