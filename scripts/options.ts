@@ -16,7 +16,7 @@ import { rateOptions } from "../src/server/limits.ts";
 import { stdioOptions } from "../src/server/stdio/serve-stdio.ts";
 import { pollingToolOptions, tasksOptions } from "../src/server/tasks-options.ts";
 import { postgresStoreOptions } from "../src/store/postgres/options.ts";
-import { sqliteStoreOptions } from "../src/store/sqlite/options.ts";
+import { sqliteStoreOptions } from "../src/store/sqlite/sqlite-store.ts";
 
 /** What the tables are of. */
 const declared: ReadonlyMap<Table<object>, string> = new Map<Table<object>, string>([

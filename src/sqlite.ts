@@ -1,2 +1,1 @@
-export { sqliteStore } from "./store/sqlite/sqlite-store.ts";
-export type { SqliteStoreOptions } from "./store/sqlite/options.ts";
+export { sqliteStore, type SqliteStoreOptions } from "./store/sqlite/sqlite-store.ts";

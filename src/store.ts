@@ -1,6 +1,6 @@
 export { storeFromUrl, type StoreUrlOptions } from "./store/from-url.ts";
 export { codecOf, type Sealing } from "./store/cipher.ts";
-export type { Codec, Place } from "./store/codec.ts";
+export type { Codec, Place } from "./store/row.ts";
 export type { ProtectedStore, Protection } from "./store/protection.ts";
 export type { StoredSecrets } from "./store/secrets.ts";
 export type { Blobs } from "./store/blobs.ts";
@@ -21,7 +21,15 @@ export {
 } from "./store/sqlite/store-on-tables.ts";
 
 // For authors of stores: the port, what its commands do, and what goes through it.
-export type { AdminStore, EndedAs, PausedTool, TaskRange } from "./store/admin-store.ts";
+export type {
+  AdminStore,
+  EndedAs,
+  PausedTool,
+  TaskRange,
+  LivingOwner,
+  NodeReport,
+  NodeReports,
+} from "./store/admin-store.ts";
 export type {
   LimitAnswer,
   LimitCall,
@@ -30,8 +38,10 @@ export type {
   LimitPlace,
   LimitStore,
 } from "./store/limits.ts";
-export type { MessageQueues, NewMessage, PutMessageResult } from "./store/message-queues.ts";
 export type {
+  MessageQueues,
+  NewMessage,
+  PutMessageResult,
   SessionEnd,
   SessionListener,
   SessionNews,
@@ -54,7 +64,6 @@ export type {
   TaskStore,
   WireName,
 } from "./store/store.ts";
-export type { LivingOwner, NodeReport, NodeReports } from "./store/node-reports.ts";
 export type { Outbox, WaitingDeliveries } from "./store/outbox.ts";
 export type { TaskLogs } from "./store/task-logs.ts";
 export type { ArtifactPieces } from "./store/artifact-pieces.ts";

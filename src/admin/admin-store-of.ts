@@ -1,5 +1,4 @@
-import type { AdminStore } from "../store/admin-store.ts";
-import type { NodeReports } from "../store/node-reports.ts";
+import type { AdminStore, NodeReports } from "../store/admin-store.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 

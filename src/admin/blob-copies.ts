@@ -1,4 +1,4 @@
-import { isBlobName, type BlobCopies } from "../store/blob-copies.ts";
+import { isBlobName, type BlobCopies } from "../store/blobs.ts";
 import { folderBlobs, folderOf, foldersIn } from "../runtime/blobs/artifact-blobs.ts";
 
 /** The blobs in a folder of `folderBlobs`, of all stores that keep theirs there: no two have a task of the same id. */

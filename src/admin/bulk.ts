@@ -4,7 +4,7 @@ import { HoldfastError } from "../task/fault.ts";
 import { isTerminal } from "../task/outcome.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { taskId } from "../task/record-changes.ts";
-import type { BulkCounts } from "../store/bulk-jobs.ts";
+import type { BulkCounts } from "../store/admin-store.ts";
 import { type TaskSelection } from "./admin.ts";
 import {
   mostBulkIds,

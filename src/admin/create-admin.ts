@@ -19,7 +19,7 @@ import { Timeline } from "./timeline.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import { minuteOf } from "../runtime/reports/process-counts.ts";
 import { readReport } from "../runtime/reports/process-report.ts";
-import type { NodeReports } from "../store/node-reports.ts";
+import type { NodeReports } from "../store/admin-store.ts";
 import { ActivitySum } from "./activity-of.ts";
 import type { Activity } from "./activity.ts";
 

@@ -1,6 +1,6 @@
 import { minuteOf } from "../runtime/reports/process-counts.ts";
 import { readReport, type ProcessReport } from "../runtime/reports/process-report.ts";
-import type { LivingOwner, NodeReports } from "../store/node-reports.ts";
+import type { LivingOwner, NodeReports } from "../store/admin-store.ts";
 import type { NodeSummary } from "./activity.ts";
 import { invalid } from "./operation.ts";
 

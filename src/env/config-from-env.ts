@@ -16,7 +16,7 @@ import { tasksOptions, type TasksOptions } from "../server/tasks-options.ts";
 import { encryptedStore } from "../store/encrypted-store.ts";
 import { storeFromUrl } from "../store/from-url.ts";
 import { postgresStoreOptions } from "../store/postgres/options.ts";
-import { sqliteStoreOptions } from "../store/sqlite/options.ts";
+import { sqliteStoreOptions } from "../store/sqlite/sqlite-store.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { EnvReader, type Environment } from "./env-reader.ts";

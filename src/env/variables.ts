@@ -13,7 +13,7 @@ import {
 import { rateOptions } from "../server/limits.ts";
 import { tasksOptions } from "../server/tasks-options.ts";
 import { postgresStoreOptions } from "../store/postgres/options.ts";
-import { sqliteStoreOptions } from "../store/sqlite/options.ts";
+import { sqliteStoreOptions } from "../store/sqlite/sqlite-store.ts";
 
 const token = "visible ASCII characters without spaces";
 const isToken = (given: string): boolean => /^[\x21-\x7e]+$/.test(given);

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { connect } from "../store/sqlite/connect.ts";
+import { connect } from "../store/sqlite/statements.ts";
 
 /** How long a process waits for others that write. */
 const busyMs = 10_000;

@@ -10,7 +10,7 @@ import { Sweeper } from "../runtime/dispatch/sweeper.ts";
 import { defaultSettings } from "../runtime/options.ts";
 import { Retrievals } from "../runtime/own-record.ts";
 import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
-import type { MessageQueues } from "../store/message-queues.ts";
+import type { MessageQueues } from "../store/session-store.ts";
 import type { TaskStore as HoldfastStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertMessage } from "./check-arguments.ts";

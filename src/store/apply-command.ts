@@ -5,9 +5,8 @@ import type { TaskRecord } from "../task/record.ts";
 import { storable } from "../task/time.ts";
 import { factsFor, type Facts, type FactsQuery } from "./facts.ts";
 import { planFor } from "./plan.ts";
-import type { Plan } from "./table-write.ts";
+import type { Plan, TaskTables } from "./table-write.ts";
 import type { Relatives } from "./relatives.ts";
-import type { TaskTables } from "./task-tables.ts";
 
 /** The effect of one command. Tell others of its changes only after the commit. */
 export type Applied = Pick<Plan, "result" | "changes">;

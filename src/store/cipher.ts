@@ -8,8 +8,7 @@ import {
 } from "node:crypto";
 import { HoldfastError } from "../task/fault.ts";
 import { DecryptionError, encryptedText, isSealed } from "../task/stored-text.ts";
-import { inClear, type Codec, type Place } from "./codec.ts";
-import { fromStored, toStored } from "./stored-text.ts";
+import { type Codec, fromStored, inClear, type Place, toStored } from "./row.ts";
 
 const algorithm = "aes-256-gcm";
 const prefix = "enc2";

@@ -2,20 +2,26 @@ import type { DumpSetup, MadeDump } from "./dump.ts";
 import { headerOf } from "./dump-file.ts";
 import type { Erased } from "./erased.ts";
 import type { StorePlace } from "./from-url.ts";
-import { compactPostgres, sizeOfPostgres } from "./postgres/compact-postgres.ts";
+import {
+  compactPostgres,
+  eraseFromPostgres,
+  keyUsageOfPostgres,
+  resealPostgres,
+  sizeOfPostgres,
+} from "./postgres/data-care.ts";
 import type { CheckedDump, LoadSetup } from "./load.ts";
-import { dumpPostgres } from "./postgres/dump-postgres.ts";
-import { eraseFromPostgres } from "./postgres/erase-postgres.ts";
-import { loadPostgres } from "./postgres/load-postgres.ts";
+import { dumpPostgres, loadPostgres } from "./postgres/dump-postgres.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 import type { KeyUsage } from "./key-usage.ts";
 import type { Resealed, ResealSetup } from "./reseal.ts";
-import { keyUsageOfPostgres, resealPostgres } from "./postgres/reseal-postgres.ts";
-import { keyUsageOfSqlite, resealSqlite } from "./sqlite/reseal-sqlite.ts";
-import { compactSqlite, sizeOfSqlite } from "./sqlite/compact-sqlite.ts";
-import { eraseFromSqlite } from "./sqlite/erase-sqlite.ts";
-import { dumpSqlite } from "./sqlite/dump-sqlite.ts";
-import { loadSqlite } from "./sqlite/load-sqlite.ts";
+import {
+  compactSqlite,
+  eraseFromSqlite,
+  keyUsageOfSqlite,
+  resealSqlite,
+  sizeOfSqlite,
+} from "./sqlite/data-care.ts";
+import { dumpSqlite, loadSqlite } from "./sqlite/dump-sqlite.ts";
 import { refuseWhileOriginalRuns } from "./sqlite/original-mark.ts";
 
 /** Dumps a store, while its owners keep writing, to a file that must not exist yet. */

@@ -1,5 +1,5 @@
 import { damaged, type NumberedLine } from "./dump-file.ts";
-import { inClear } from "./codec.ts";
+import { inClear } from "./row.ts";
 import {
   eventTable,
   journalTable as declaredJournal,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { isKeptInBlobs, toBlobLine, type BlobCopies } from "./blob-copies.ts";
+import { type BlobCopies, blobSecret, isKeptInBlobs, toBlobLine } from "./blobs.ts";
 import { foreign, linesOf, writeDump, type DumpHeader, type DumpLine } from "./dump-file.ts";
 import {
   checkTask,
@@ -12,7 +12,6 @@ import {
   type DumpTable,
 } from "./dump-tables.ts";
 import { HoldfastError } from "../task/fault.ts";
-import { blobSecret } from "./blobs.ts";
 import { check } from "./secrets.ts";
 
 /** The id of a task, as stored, and the version of its record. Every write to what belongs to a task raises it. */

@@ -5,11 +5,10 @@ import type { KeyRing } from "./encryption-keys.ts";
 import { memoryStore } from "./sqlite/memory-store.ts";
 import { isPostgresUrl, postgresStoreOptions, type PostgresStoreOptions } from "./postgres/options.ts";
 import { postgresStore } from "./postgres/postgres-store.ts";
-import { takeParameter } from "./postgres/servers.ts";
-import { readPostgres } from "./postgres/read-postgres.ts";
-import { readDatabase } from "./sqlite/read-database.ts";
-import { sqliteStoreOptions, type SqliteStoreOptions } from "./sqlite/options.ts";
-import { sqliteStore } from "./sqlite/sqlite-store.ts";
+import { takeParameter } from "./postgres/work-sharing.ts";
+import { readPostgres } from "./postgres/postgres-reader.ts";
+import { readDatabase } from "./sqlite/open-database.ts";
+import { sqliteStore, sqliteStoreOptions, type SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 import type { TaskStore } from "./store.ts";
 
 class DeclaredStoreUrlOptions {

@@ -1,10 +1,9 @@
 import { isSealed } from "../task/stored-text.ts";
 import { Cipher, keyIdOf } from "./cipher.ts";
-import { inClear, type Codec, type Place } from "./codec.ts";
+import { type Codec, inClear, type Place, type Row } from "./row.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 import { storeId } from "./protection.ts";
 import { pagesOf, sealedTables, secretsOf, type RewrittenDatabase } from "./reseal.ts";
-import type { Row } from "./row.ts";
 
 /** Numbers by table. */
 type Counts = Record<string, number>;

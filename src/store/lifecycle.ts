@@ -1,4 +1,43 @@
+import type { ChangedBy, TaskChange } from "./store.ts";
 import { HoldfastError } from "../task/fault.ts";
+
+type Listener<Change> = (changes: readonly Change[] | "gap", by: ChangedBy) => void;
+
+/** Tells listeners about commits. */
+export class ChangeFeed<Change = TaskChange> {
+  readonly #listeners = new Set<{ readonly listener: Listener<Change> }>();
+
+  subscribe(listener: Listener<Change>): () => void {
+    // A separate wrapper, so that a function can subscribe twice and unsubscribe once.
+    const subscription = { listener };
+    this.#listeners.add(subscription);
+    return () => void this.#listeners.delete(subscription);
+  }
+
+  /** Call it after the commit. A listener that throws affects neither the store nor other listeners. */
+  publish(changes: readonly Change[] | "gap", by: ChangedBy): void {
+    if (changes.length === 0) return;
+    // A copy: a listener subscribed by another one must not get earlier changes.
+    for (const subscription of Array.from(this.#listeners)) {
+      if (!this.#listeners.has(subscription)) continue;
+      try {
+        subscription.listener(changes, by);
+      } catch (error) {
+        process.emitWarning(`A listener of the store threw: ${String(error)}`, "HoldfastWarning");
+      }
+    }
+  }
+}
+
+/** Large texts (arguments, outcomes, answers) are at most this deep in a command. */
+const depth = 3;
+
+/** The approximate size of a command's texts in bytes: enough to tell large commands from small ones. */
+export function commandSize(value: unknown, level = 0): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null || level === depth) return 0;
+  return Object.values(value).reduce<number>((sum, member) => sum + commandSize(member, level + 1), 0);
+}
 
 /**
  * The life of any store: new, open, closed for good. A failed open may be retried. A second open rejects with `configuration`, and all use

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../task/fault.ts";
-import { blobIn, blobLine, type BlobCopies } from "./blob-copies.ts";
+import { blobIn, blobLine, type BlobCopies } from "./blobs.ts";
 import type { LoadMark } from "./load-mark.ts";
 import { compareIds, type TaskVersion } from "./dump.ts";
 import { damaged, linesOf, type DumpHeader, type NumberedLine } from "./dump-file.ts";

@@ -1,12 +1,129 @@
-import type { Refusal, TaskCommand } from "../task/command.ts";
+import type { CommandResult, Refusal, TaskCommand } from "../task/command.ts";
+import { isTerminal } from "../task/outcome.ts";
+import { storable } from "../task/time.ts";
+import type { Facts } from "./facts.ts";
+import type { Plan, TableWrite } from "./table-write.ts";
+import {
+  deliveriesOf,
+  deliveriesOfDeleted,
+  type Delivery,
+  type DeliveryCommands,
+  deliveryOfStatus,
+} from "../task/delivery.ts";
+import type { Decision } from "../task/decide.ts";
+import type { TaskRecord, TaskRequest } from "../task/record.ts";
+import type { OutboxWrite } from "./outbox.ts";
 import { createRecord, isSameCall } from "../task/record-changes.ts";
 import type { JournalEntry } from "../task/journal.ts";
-import { isTerminal } from "../task/outcome.ts";
 import { hasRoom } from "../task/queue.ts";
-import type { TaskRecord, TaskRequest } from "../task/record.ts";
-import type { Facts } from "./facts.ts";
-import { deliveriesForNew } from "./plan-outbox.ts";
-import type { Plan, TableWrite } from "./table-write.ts";
+
+/** Decides commands about the secrets of the store, and about the keys by which equal calls find one another. */
+
+export function planSecret(command: TaskCommand<"keep_secret" | "replace_secret">, { secret }: Facts): Plan {
+  const { name, value } = command;
+  if (command.type === "keep_secret") {
+    const writes: TableWrite[] =
+      secret === undefined && value !== null ? [{ do: "keep_secret", name, value }] : [];
+    return { result: { ok: true, value: secret ?? value }, writes, changes: [] };
+  }
+  const replaced = secret === command.before;
+  const writes: TableWrite[] = replaced ? [{ do: "replace_secret", name, value }] : [];
+  return { result: { ok: true, replaced }, writes, changes: [] };
+}
+
+/** For clients that know its id, the finished task does not change; callers that wait with the same call are notified. */
+export function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task: before }: Facts): Plan {
+  if (before === undefined) return refused("unknown");
+  if (!isTerminal(before.state)) return refused("state");
+  const until = deleteBy === undefined || before.promised ? Infinity : storable(deleteBy);
+  const first = Math.min(before.sweepAt ?? Infinity, until);
+  const sweepAt = first === Infinity ? null : first;
+  const version = before.version + 1;
+  const task = { ...before, idempotencyKey: null, awaitedBy: [], sweepAt, version };
+  return {
+    result: { ok: true },
+    writes: [{ do: "save", before, task, journal: [], outcome: null }],
+    changes: [{ id, version }],
+  };
+}
+
+/** A change like any other, so that the processes whose callers wait for the task read its key again. */
+export function rekey({ before: key, key: other }: TaskCommand<"rekey">, { task: before }: Facts): Plan {
+  if (before === undefined) return refused("unknown");
+  if (before.idempotencyKey !== key) return refused("state");
+  const task = { ...before, idempotencyKey: other, version: before.version + 1 };
+  const { id, version } = task;
+  return {
+    result: { ok: true, task },
+    writes: [{ do: "save", before, task, journal: [], outcome: null }],
+    changes: [{ id, version }],
+  };
+}
+
+type OutboxCommand = TaskCommand<keyof DeliveryCommands>;
+
+/** Decides changes of deliveries. They change no task. */
+export function planOutbox(command: OutboxCommand, { deliveries = [], excess = [], task }: Facts): Plan {
+  switch (command.type) {
+    case "claim_deliveries": {
+      const until = storable(command.until);
+      const taken = deliveries.map((each) => ({ ...each, tries: each.tries + 1, dueAt: until }));
+      const writes = taken.map(({ seq }) => ({ do: "claim_delivery", seq, until }) as const);
+      return planned({ ok: true, deliveries: taken }, writes);
+    }
+    case "end_delivery":
+      return planned({ ok: true }, [{ do: "end_delivery", seq: command.seq, tries: command.tries }]);
+    case "retry_delivery": {
+      const { seq, tries, problem, now, unsent = false } = command;
+      const at = command.at === null ? null : storable(command.at);
+      const failure = problem === null ? undefined : { at: now, problem };
+      return planned({ ok: true }, [{ do: "retry_delivery", seq, tries, at, unsent, failure }]);
+    }
+    case "resend_deliveries": {
+      const writes = deliveries.map(({ seq }) => ({ do: "resend_delivery", seq, now: command.now }) as const);
+      return planned({ ok: true, resent: writes.length }, writes);
+    }
+    case "repeat_delivery": {
+      const delivery = task && deliveryOfStatus(task, command.hook);
+      const writes = delivery === undefined ? [] : [{ do: "keep_delivery", delivery } as const];
+      return planned({ ok: true, repeated: delivery !== undefined }, writes);
+    }
+    case "trim_deliveries": {
+      const writes = excess.map((seq) => ({ do: "drop_delivery", seq }) as const);
+      return planned({ ok: true, dropped: writes.length }, writes);
+    }
+  }
+}
+
+function planned(result: CommandResult, writes: readonly OutboxWrite[]): Plan {
+  return { result, writes: writes.map((write) => ({ do: "write_outbox", write })), changes: [] };
+}
+
+/** The deliveries for a new task. */
+function deliveriesForNew(task: TaskRecord): readonly TableWrite[] {
+  return kept(deliveriesOf(undefined, task));
+}
+
+/** The deliveries for changes, each of one of the tasks as they were before. */
+export function deliveryWrites(
+  before: readonly (TaskRecord | undefined)[],
+  decisions: readonly Decision[],
+): readonly TableWrite[] {
+  return decisions.flatMap(({ task }) => {
+    if (task.notifies === undefined) return [];
+    const old = before.find((each) => each?.id === task.id);
+    return old === undefined ? [] : kept(deliveriesOf(old, task));
+  });
+}
+
+/** The deliveries for a task that is deleted early. */
+export function deliveriesForDeleted(task: TaskRecord | undefined, now: number): readonly TableWrite[] {
+  return task?.notifies === undefined ? [] : kept(deliveriesOfDeleted(task, now));
+}
+
+function kept(deliveries: readonly Delivery[]): readonly TableWrite[] {
+  return deliveries.map((delivery) => ({ do: "write_outbox", write: { do: "keep_delivery", delivery } }));
+}
 
 /** Decides whether a task is made. The finished task that it runs again, if any, says so in the same write. */
 export function planNewTask(

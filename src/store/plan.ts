@@ -5,11 +5,18 @@ import { hasHandler, noTurns } from "../task/queue.ts";
 import type { TaskRecord, ParentTask } from "../task/record.ts";
 import { isTerminal } from "../task/outcome.ts";
 import type { Facts } from "./facts.ts";
-import { planSecret, rekey, releaseKey } from "./plan-keys.ts";
-import { planBulk, withBulkEnd } from "./plan-bulk.ts";
-import { beginningWith, inserting, planNewTask } from "./plan-new-task.ts";
-import { extend, planSaid, withAction } from "./plan-operators.ts";
-import { planOutbox, deliveriesForDeleted, deliveryWrites } from "./plan-outbox.ts";
+import {
+  beginningWith,
+  deliveriesForDeleted,
+  deliveryWrites,
+  inserting,
+  planNewTask,
+  planOutbox,
+  planSecret,
+  rekey,
+  releaseKey,
+} from "./plan-new-task.ts";
+import { extend, planBulk, planSaid, withAction, withBulkEnd } from "./plan-operators.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import { lossesOf } from "../task/suspicion.ts";

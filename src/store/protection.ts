@@ -3,7 +3,7 @@ import { HoldfastError } from "../task/fault.ts";
 import type { CommandResult, TaskCommand } from "../task/command.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { DecryptionError, encryptedText } from "../task/stored-text.ts";
-import { secretPlace } from "./codec.ts";
+import { secretPlace } from "./row.ts";
 import { Cipher, undecryptedWords, type Sealing } from "./cipher.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 import { compareNames } from "../task/queue.ts";

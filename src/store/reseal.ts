@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { DecryptionError, isSealed } from "../task/stored-text.ts";
 import { Cipher, keyIdOf } from "./cipher.ts";
-import { newsPlace, secretPlace, type Codec, type Place } from "./codec.ts";
+import { type Codec, newsPlace, type Place, type Row, secretPlace, text } from "./row.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 import { check, isCopyOf, secretsIn } from "./secrets.ts";
 import { Protection, storeId, unsealed } from "./protection.ts";
-import { text, type Row } from "./row.ts";
 import type { Stored } from "./tables/kind.ts";
 import { pieceTable } from "./tables/of-task.ts";
 import { tables } from "./tables/tables.ts";

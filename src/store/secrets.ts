@@ -1,10 +1,8 @@
 import type { CommandResult, TaskCommand } from "../task/command.ts";
 import { DecryptionError, isSealed } from "../task/stored-text.ts";
 import { HoldfastError } from "../task/fault.ts";
-import type { Cipher } from "./cipher.ts";
-import { keyIdOf } from "./cipher.ts";
-import { secretPlace } from "./codec.ts";
-import { columnsOf, text, type Row } from "./row.ts";
+import { type Cipher, keyIdOf } from "./cipher.ts";
+import { columnsOf, type Row, secretPlace, text } from "./row.ts";
 
 /** The secrets of an open store, as stored. */
 export interface StoredSecrets {

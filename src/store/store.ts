@@ -3,14 +3,12 @@ import type { JournalEnd, JournalEntry, JournalHead } from "../task/journal.ts";
 import type { GenerationName, TaskRecord, TaskRequest, TaskSnapshot } from "../task/record.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { Protection } from "./protection.ts";
-import type { AdminStore } from "./admin-store.ts";
+import type { AdminStore, NodeReports } from "./admin-store.ts";
 import type { ArtifactPieces } from "./artifact-pieces.ts";
 import type { LimitStore } from "./limits.ts";
-import type { MessageQueues } from "./message-queues.ts";
-import type { NodeReports } from "./node-reports.ts";
+import type { MessageQueues, SessionStore } from "./session-store.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../task/queue.ts";
 import type { Outbox } from "./outbox.ts";
-import type { SessionStore } from "./session-store.ts";
 import type { TaskLogs } from "./task-logs.ts";
 
 /** A committed change of a task, without its content: read the task again to see its state. */

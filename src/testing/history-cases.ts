@@ -17,7 +17,7 @@ import {
 import type { TaskStore } from "../store/store.ts";
 import type { LineList, TaskLine } from "../task/task-line.ts";
 import type { TaskLogs } from "../store/task-logs.ts";
-import type { NodeReports } from "../store/node-reports.ts";
+import type { NodeReports } from "../store/admin-store.ts";
 
 const taskA = "task-a";
 

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
-import type { SessionNews, SessionStore, StoredSession } from "../store/session-store.ts";
+import type {
+  MessageQueues,
+  NewMessage,
+  SessionNews,
+  SessionStore,
+  StoredSession,
+} from "../store/session-store.ts";
 import type { TaskStore } from "../store/store.ts";
 import { createQueued, createRunning, noon, reclaimGone, changesOf } from "./sample-task.ts";
 import { ownerCases, storeCases, type Check, type StoreUnderTest } from "./store-case.ts";
-import type { MessageQueues, NewMessage } from "../store/message-queues.ts";
 
 const room = { ofPrincipal: 100, total: 100 };
 

@@ -1,4 +1,4 @@
-import { inClear } from "../../src/store/codec.ts";
+import { inClear } from "../../src/store/row.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TaskClientError } from "../../src/client/task-client-error.ts";
@@ -7,7 +7,7 @@ import { encodeCursor, readCursor } from "../../src/generation/message.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { decodeError, decodeValue, encodeError } from "../../src/runtime/stored-values.ts";
 import { openState, sealState } from "../../src/server/2026-07-28/mrtr.ts";
-import { readTask, recordOf } from "../../src/store/sqlite/read-task.ts";
+import { readTask, recordOf } from "../../src/store/sqlite/statements.ts";
 import { journalTable, journalEntry } from "../../src/store/tables/of-task.ts";
 import { recordColumns, rowOf } from "../../src/store/tables/task.ts";
 import { HoldfastError, type FaultCode } from "../../src/task/fault.ts";

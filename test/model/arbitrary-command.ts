@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import type { MessageCommand } from "../../src/store/message-command.ts";
+import type { MessageCommand } from "../../src/store/session-store.ts";
 import type { TaskCommand, TaskCommandName } from "../../src/task/command.ts";
 import { inputMethods } from "../../src/task/journal.ts";
 import { kept } from "../../src/testing/sample-task.ts";

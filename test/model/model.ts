@@ -1,4 +1,4 @@
-import type { MessageCommand } from "../../src/store/message-command.ts";
+import type { MessageCommand } from "../../src/store/session-store.ts";
 import type { TaskCommand } from "../../src/task/command.ts";
 import type { NewTask, TaskRecord, TaskRequest } from "../../src/task/record.ts";
 import type { Allowance, Quota } from "../../src/task/queue.ts";

@@ -22,7 +22,7 @@ import {
 import { rateOptions } from "../../src/server/limits.ts";
 import { tasksOptions } from "../../src/server/tasks-options.ts";
 import { postgresStoreOptions } from "../../src/store/postgres/options.ts";
-import { sqliteStoreOptions } from "../../src/store/sqlite/options.ts";
+import { sqliteStoreOptions } from "../../src/store/sqlite/sqlite-store.ts";
 
 /** A function that takes options in code, and where the options of variables come out. */
 interface Door {

@@ -1,4 +1,4 @@
-import type { ReadyTasks } from "../../src/store/ready-line.ts";
+import type { ReadyTasks } from "../../src/store/fair-order.ts";
 import { hasHandler, type HandlerName, compareNames } from "../../src/task/queue.ts";
 import type { QueueLane } from "../../src/task/record.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { fromStored, toStored } from "../../src/store/stored-text.ts";
+import { fromStored, toStored } from "../../src/store/row.ts";
 
 /** All that JavaScript calls a string, halves of surrogate pairs and noncharacters included. */
 const anyText = fc.string({

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { QueueReads } from "../../src/runtime/telemetry/observe-runtime.ts";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
-import type { QueueLength } from "../../src/store/queue-length.ts";
+import type { QueueLength } from "../../src/store/admin-store.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";
 
 interface Asked {

@@ -7,7 +7,7 @@ import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
 import type { Finding } from "../../serve/source.ts";
 import type { CheckJson, DoctorJson, FileDoctorJson, StoreDoctorJson } from "../output/json-shapes.ts";
 import { sayingMistakes } from "./serve.ts";
-import { existingDatabase } from "../../store/sqlite/database-path.ts";
+import { existingDatabase } from "../../store/sqlite/open-file.ts";
 import { filesAtRisk, folderAtRisk } from "../../store/sqlite/private-files.ts";
 import { placeOfStore } from "../../store/from-url.ts";
 import { stateFolder } from "../user-folders.ts";

@@ -1,4 +1,4 @@
-import { commandSize } from "../../store/command-size.ts";
+import { commandSize } from "../../store/lifecycle.ts";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { TaskStore } from "../../store/store.ts";
 

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { hostname } from "node:os";
-import type { NodeReports } from "../../store/node-reports.ts";
+import type { NodeReports } from "../../store/admin-store.ts";
 import type { Drain } from "../dispatch/drain.ts";
 import type { Slots } from "../dispatch/slots.ts";
 import type { Attempts } from "../execution/attempts.ts";

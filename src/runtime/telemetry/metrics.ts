@@ -1,8 +1,7 @@
-import type { AdminStore } from "../../store/admin-store.ts";
+import type { AdminStore, QueueLength } from "../../store/admin-store.ts";
 import { type TaskWait, waitsForOf } from "../../task/task-line.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { WaitingDeliveries } from "../../store/outbox.ts";
-import type { QueueLength } from "../../store/queue-length.ts";
 import type { TaskCommandName } from "../../task/command.ts";
 import type { ServerEvent } from "../events/server-event.ts";
 

@@ -3,7 +3,7 @@ import type { Slots } from "../dispatch/slots.ts";
 import type { Attempts } from "../execution/attempts.ts";
 import type { LeakedHandlers } from "../execution/run-handler.ts";
 import type { Services } from "../services.ts";
-import type { NodeReports } from "../../store/node-reports.ts";
+import type { NodeReports, QueueLength } from "../../store/admin-store.ts";
 import { minuteOf } from "../reports/process-counts.ts";
 import { readReport } from "../reports/process-report.ts";
 import {
@@ -14,7 +14,6 @@ import {
   waitsIn,
 } from "./metrics.ts";
 import type { WaitingDeliveries } from "../../store/outbox.ts";
-import type { QueueLength } from "../../store/queue-length.ts";
 import type { TaskStore } from "../../store/store.ts";
 import { type Clock, Deadline } from "../clock.ts";
 

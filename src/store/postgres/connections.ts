@@ -3,7 +3,7 @@ import type { Client, Pool } from "pg";
 import { HoldfastError } from "../../task/fault.ts";
 import { Database } from "./database.ts";
 import { messageOf, refuseStandby } from "./postgres-error.ts";
-import { Servers } from "./servers.ts";
+import { Servers } from "./work-sharing.ts";
 
 /** How much longer a call waits than its statement may take (ms): the database reports problems better than a timer does. */
 const graceMs = 1_000;

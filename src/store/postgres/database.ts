@@ -10,8 +10,8 @@ import {
   refuseStandby,
   storeFailed,
 } from "./postgres-error.ts";
-import { StatementNames } from "./statement-names.ts";
-import type { Servers } from "./servers.ts";
+import { StatementNames } from "./names.ts";
+import type { Servers } from "./work-sharing.ts";
 
 /** A value for a statement: arrays become arrays of the database. */
 export type SqlValue = string | number | null | readonly (string | number | null)[];

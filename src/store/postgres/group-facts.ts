@@ -14,13 +14,11 @@ import {
   type RunnableTasks,
   type RunningTasks,
 } from "../facts.ts";
-import type { Codec } from "../codec.ts";
+import { type Codec, columnsOf, idOf, type Row, text, textOrNull, toStored } from "../row.ts";
 import { journalEntry, keptIn } from "../tables/of-task.ts";
 import { recordColumns } from "../tables/task.ts";
-import { columnsOf, idOf, text, textOrNull, type Row } from "../row.ts";
-import { toStored } from "../stored-text.ts";
 import type { Queries } from "./database.ts";
-import { keyName, wireName } from "./key-names.ts";
+import { keyName, wireName } from "./names.ts";
 import type { KnownOwner } from "./ownership.ts";
 import { recordOf } from "./read-task.ts";
 import type { FactStatements } from "./task-sql.ts";

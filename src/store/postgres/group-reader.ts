@@ -6,10 +6,8 @@ import { StoreLost } from "../lost-store.ts";
 import type { Codecs } from "../cipher.ts";
 import { deliveriesIn } from "../tables/tables.ts";
 import type { DeliveryQuery } from "../outbox.ts";
-import { columnsOf, idOf, integer, text, type Row } from "../row.ts";
-import { toStored } from "../stored-text.ts";
-import { claimStatements, type ClaimStatements } from "./claim-sql.ts";
-import { limitedOf, lockRunnable } from "./claims.ts";
+import { columnsOf, idOf, integer, type Row, text, toStored } from "../row.ts";
+import { claimStatements, type ClaimStatements, limitedOf, lockRunnable } from "./claims.ts";
 import type { Queries } from "./database.ts";
 import {
   deletableOf,
@@ -23,18 +21,19 @@ import {
 } from "./group-facts.ts";
 import type { Names } from "./names.ts";
 import { bulkJobIn, bulkStatements, type BulkStatements } from "./postgres-bulk.ts";
-import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
+import { outboxStatements, type OutboxStatements } from "./postgres-outbox.ts";
 import type { Owners } from "./ownership.ts";
-import { factStatements, type FactStatements } from "./task-sql.ts";
 import {
   countedUnder,
   countLock,
+  factStatements,
+  type FactStatements,
   hasMargin,
   limitsOf,
   principalKey,
   totalKey,
   usageStatements,
-} from "./usage-sql.ts";
+} from "./task-sql.ts";
 
 /** How many counts are remembered as near their limits. */
 const mostNear = 10_000;

@@ -6,12 +6,11 @@ import { hasHandler, type Usage } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { isTerminal } from "../../task/outcome.ts";
 import type { EventFacts, EventQuery, QueuedTasks, RunnableTasks, RunningTasks } from "../facts.ts";
-import type { TableWrite } from "../table-write.ts";
-import type { TaskTables } from "../task-tables.ts";
+import type { TableWrite, TaskTables } from "../table-write.ts";
 import type { GroupFacts } from "./group-facts.ts";
 import { GroupWrites } from "./group-writes.ts";
-import { keyName, wireName } from "./key-names.ts";
-import { principalKey, totalKey, UsageDeltas } from "./usage-sql.ts";
+import { keyName, wireName } from "./names.ts";
+import { principalKey, totalKey, UsageDeltas } from "./task-sql.ts";
 
 /** The tables as a group of commands sees them: the data read for it, and what its earlier commands have written. */
 export class GroupTables implements TaskTables {

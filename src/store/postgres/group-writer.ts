@@ -2,14 +2,14 @@ import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
-import { adminStatements, type AdminStatements } from "./admin-sql.ts";
+import { adminStatements, type AdminStatements } from "./postgres-admin.ts";
 import { LostCommit, type Database, type Transaction } from "./database.ts";
 import { GroupReader, NearLimit } from "./group-reader.ts";
-import { LockedTasks } from "./locked-tasks.ts";
+import { KnownTasks, LockedTasks } from "./known-tasks.ts";
 import { GroupTables } from "./group-tables.ts";
 import type { Names } from "./names.ts";
 import { bulkStatements, type BulkStatements } from "./postgres-bulk.ts";
-import { outboxStatements, type OutboxStatements } from "./outbox-sql.ts";
+import { outboxStatements, type OutboxStatements } from "./postgres-outbox.ts";
 import { Commits, type Owners } from "./ownership.ts";
 import {
   isBroken,
@@ -21,9 +21,7 @@ import {
   lockTimeout,
   sqlState,
 } from "./postgres-error.ts";
-import { factStatements, writeStatements, type WriteStatements } from "./task-sql.ts";
-import { slots, usageStatements } from "./usage-sql.ts";
-import { KnownTasks } from "./known-tasks.ts";
+import { factStatements, slots, usageStatements, writeStatements, type WriteStatements } from "./task-sql.ts";
 import { LoneWrite, WriteBatch, type WriteSink } from "./write-batch.ts";
 
 /** The answer to a command: what it resolves with, or rejects with. */

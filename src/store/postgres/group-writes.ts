@@ -3,8 +3,7 @@ import type { JournalEntry } from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import { compareNames } from "../../task/queue.ts";
-import { inClear, type Codec } from "../codec.ts";
-import { toStored } from "../stored-text.ts";
+import { type Codec, inClear, toStored } from "../row.ts";
 import {
   childTable,
   childOf,
@@ -16,21 +15,18 @@ import {
   requestTable,
   storedOutcome,
 } from "../tables/of-task.ts";
-import { byColumn } from "../tables/postgres-statements.ts";
+import { byColumn } from "../tables/statements.ts";
 import { secretTable } from "../tables/tables.ts";
 import { rowOf, taskTable } from "../tables/task.ts";
 import type { Stored } from "../tables/kind.ts";
 import type { TableWrite } from "../table-write.ts";
-import type { AdminStatements } from "./admin-sql.ts";
-import { AdminWrites } from "./admin-writes.ts";
+import type { AdminStatements } from "./postgres-admin.ts";
+import { AdminWrites, OutboxWrites, PieceWrites, type WriteSink } from "./write-batch.ts";
 import type { SqlValue } from "./database.ts";
 import type { OwnerStatements } from "./ownership.ts";
-import type { OutboxStatements } from "./outbox-sql.ts";
+import type { OutboxStatements } from "./postgres-outbox.ts";
 import { BulkWrites, type BulkStatements } from "./postgres-bulk.ts";
-import { OutboxWrites } from "./outbox-writes.ts";
-import { PieceWrites } from "./piece-writes.ts";
 import type { WriteStatements } from "./task-sql.ts";
-import type { WriteSink } from "./write-batch.ts";
 
 type Rows = readonly (readonly Stored[])[];
 type SendRows = (statement: string, rows: Rows) => void;

@@ -1,13 +1,57 @@
 import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { type Codec, columnsOf, text, toStored } from "../row.ts";
+import type { Queries } from "./database.ts";
+import type { FactStatements } from "./task-sql.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { factsFor } from "../facts.ts";
-import type { Codec } from "../codec.ts";
-import { toStored } from "../stored-text.ts";
-import { noFacts, type GroupFacts } from "./group-facts.ts";
+import { type GroupFacts, noFacts } from "./group-facts.ts";
 import type { Names } from "./names.ts";
 import { hasMarkIn } from "./ownership.ts";
 import type { Statement } from "./write-batch.ts";
+
+/** Commands of a group are about tasks that another transaction has locked: the others must continue without them. */
+export class TasksLocked extends HoldfastError {
+  readonly ids: ReadonlySet<string>;
+
+  constructor(ids: ReadonlySet<string>) {
+    super("store_failed", `Another transaction holds locks on these tasks: ${[...ids].join(", ")}.`);
+    this.ids = ids;
+  }
+}
+
+/** The tasks that others were found to have locked, for example with an idle transaction. */
+export class LockedTasks {
+  readonly #queries: Queries;
+  readonly #sql: Pick<FactStatements, "lockedTasks">;
+  #known: ReadonlySet<string> = new Set();
+
+  constructor(queries: Queries, sql: Pick<FactStatements, "lockedTasks">) {
+    this.#queries = queries;
+    this.#sql = sql;
+  }
+
+  /** Throws `TasksLocked` if commands are about tasks that were locked last time, and still are: nobody waits for them twice. */
+  async assertFree(commands: readonly TaskCommand[]): Promise<void> {
+    if (this.#known.size > 0 && idsOf(commands).some((id) => this.#known.has(id))) await this.find(commands);
+  }
+
+  /** Call this after waiting for a lock in vain. */
+  async find(commands: readonly TaskCommand[]): Promise<void> {
+    const ids = idsOf(commands);
+    const rows =
+      ids.length === 0 ? [] : await this.#queries.query(this.#sql.lockedTasks, [ids.map(toStored)]);
+    this.#known = new Set(rows.map((row) => text(row, at.id)));
+    if (this.#known.size > 0) throw new TasksLocked(this.#known);
+  }
+}
+
+const at = columnsOf(["id"]);
+
+function idsOf(commands: readonly TaskCommand[]): readonly string[] {
+  return commands.flatMap((command) => ("id" in command ? command.id : []));
+}
 
 /** How many tasks are known at a time, and how many entries of a journal. */
 const mostTasks = 1_000;

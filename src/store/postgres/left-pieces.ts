@@ -1,6 +1,5 @@
-import { idOf } from "../row.ts";
+import { idOf, toStored } from "../row.ts";
 import { mostPieces, ownersPage, type PieceDeletes } from "../left-pieces.ts";
-import { toStored } from "../stored-text.ts";
 import type { Database } from "./database.ts";
 import type { Names } from "./names.ts";
 

@@ -2,7 +2,7 @@ import type { LoadMark } from "../load-mark.ts";
 import { columnsOf, integerOrNull, text } from "../row.ts";
 import type { Queries } from "./database.ts";
 import type { Names } from "./names.ts";
-import { tableIn } from "./whole-schema.ts";
+import { tableIn } from "./schema.ts";
 
 /** The mark is a separate table, only in a schema that a dump is being loaded into: servers do not open one that has it. */
 export const loadTable = "loading";

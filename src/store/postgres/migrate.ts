@@ -1,10 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
-import { makeOnEmptyTable, makeWhileInUse } from "./indexes.ts";
+import { makeOnEmptyTable, makeWhileInUse, type Migration, migrations } from "./schema.ts";
 import { defaultSchema, type Names } from "./names.ts";
 import { isWorthRepeating, messageOf, sqlState } from "./postgres-error.ts";
-import { migrations, type Migration } from "./schema.ts";
 import { assertSuitable } from "./suitable.ts";
 
 /** A schema's migrations, and the oldest version whose processes can use it; 0 for one without tasks. */

@@ -17,11 +17,10 @@ import { Owners } from "./ownership.ts";
 import { PostgresReader } from "./postgres-reader.ts";
 import type { PostgresSessions } from "./postgres-sessions.ts";
 import { mostToReplica, Replica } from "./replica.ts";
-import { Servers } from "./servers.ts";
+import { Servers, WorkSharing } from "./work-sharing.ts";
 import { assertBegins, assertConnections, assertTransactions } from "./suitable.ts";
-import { WorkSharing } from "./work-sharing.ts";
 import { WriteQueue } from "./write-queue.ts";
-import { countLock, usageStatements } from "./usage-sql.ts";
+import { countLock, usageStatements } from "./task-sql.ts";
 
 /** How often a process without notifications looks for changes (ms). */
 const pollIntervalMs = 1_000;

@@ -9,7 +9,7 @@ import {
   time,
 } from "../../options/options.ts";
 import { defaultSchema, isSchema } from "./names.ts";
-import { serversOf } from "./servers.ts";
+import { serversOf } from "./work-sharing.ts";
 
 /** A week: far below the limits of timers and the database, which treat longer times as none. */
 const longestMs = 7 * 24 * 3_600_000;

@@ -7,8 +7,8 @@ import { loadTable, selectTableNames } from "./load-mark.ts";
 import { namesIn, type Names } from "./names.ts";
 import { living } from "./ownership.ts";
 import { sqlState } from "./postgres-error.ts";
-import { withDatabase } from "./servers.ts";
-import { tableIn } from "./whole-schema.ts";
+import { withDatabase } from "./work-sharing.ts";
+import { tableIn } from "./schema.ts";
 
 /** The schema that was dumped. */
 export interface Original extends Readonly<Record<string, string>> {

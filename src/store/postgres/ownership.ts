@@ -16,11 +16,10 @@
 
 import { hostname } from "node:os";
 import type { HandlerName, StoreOwner } from "../../task/queue.ts";
-import { handlersIn, handlersText } from "../handler-row.ts";
+import { handlersIn, handlersText } from "../admin-store.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { HeldToken, Renewal } from "../store.ts";
-import { columnsOf, idOf, integer, integerOrNull, text, textOrStored, type Row } from "../row.ts";
-import { toStored } from "../stored-text.ts";
+import { columnsOf, idOf, integer, integerOrNull, type Row, text, textOrStored, toStored } from "../row.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
 import type { Names } from "./names.ts";
 

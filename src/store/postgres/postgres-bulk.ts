@@ -1,12 +1,9 @@
 import type { BulkEnd, BulkJob, BulkTask } from "../../task/bulk.ts";
 import type { StoredAction } from "../../task/record.ts";
-import type { BulkCounts, BulkJobs } from "../bulk-jobs.ts";
-import { inClear, type Codec } from "../codec.ts";
-import { idOf, type Row } from "../row.ts";
-import { storedOrNull, toStored } from "../stored-text.ts";
+import type { BulkCounts, BulkJobs } from "../admin-store.ts";
+import { type Codec, idOf, inClear, type Row, storedOrNull, toStored } from "../row.ts";
 import type { EndedBulkTask, TableWrite } from "../table-write.ts";
-import { countsIn, isOld, onTaskIn } from "../tables/bulk-rows.ts";
-import { byColumn, insertRows, upsertRows } from "../tables/postgres-statements.ts";
+import { byColumn, countsIn, insertRows, isOld, onTaskIn, upsertRows } from "../tables/statements.ts";
 import { actionTable, bulkJobTable, bulkTaskTable, isUnderWay } from "../tables/tables.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";

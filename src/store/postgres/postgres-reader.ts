@@ -1,5 +1,5 @@
-import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
-import { type HandlerName, compareNames, hasHandler } from "../../task/queue.ts";
+import { childInputKey, type InputRequest, type JournalEnd, type JournalEntry } from "../../task/journal.ts";
+import { compareNames, type HandlerName, hasHandler } from "../../task/queue.ts";
 import {
   listedGenerations,
   type TaskRecord,
@@ -8,7 +8,20 @@ import {
 } from "../../task/record.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import { latestTime, storable } from "../../task/time.ts";
-import { inClear, unlessUndecrypted, type Codec } from "../codec.ts";
+import {
+  type Codec,
+  columnsOf,
+  idOf,
+  inClear,
+  integerOrNull,
+  type Row,
+  storedOrNull,
+  storedStarts,
+  text,
+  textOrStored,
+  toStored,
+  unlessUndecrypted,
+} from "../row.ts";
 import {
   inputIn,
   journalEnd,
@@ -21,17 +34,19 @@ import {
   requestTable,
 } from "../tables/of-task.ts";
 import { assertProven, recordColumns } from "../tables/task.ts";
-import { columnsOf, idOf, integerOrNull, text, type Row, textOrStored } from "../row.ts";
 import { secretsIn } from "../secrets.ts";
 import type { JournalPage, KeyedTask, QueuedPage, TaskFilter, WireName } from "../store.ts";
-import { storedOrNull, storedStarts, toStored } from "../stored-text.ts";
 import type { Database, SqlValue } from "./database.ts";
-import type { Names } from "./names.ts";
-import { BatchedReads } from "./batched-reads.ts";
-import { readStatements, type ReadStatements } from "./read-sql.ts";
+import { defaultSchema, type Names, namesIn } from "./names.ts";
+import { BatchedReads, readStatements, type ReadStatements } from "./read-sql.ts";
 import { behindAllTexts, readableTasks, readTask, recordIfReadable, recordOf } from "./read-task.ts";
 import type { Outcome } from "../../task/outcome.ts";
-import { handlerOf, handlersIn } from "../handler-row.ts";
+import { handlerOf, handlersIn } from "../admin-store.ts";
+import type { StoredTasks } from "../export-journal.ts";
+import type { KeyRing } from "../encryption-keys.ts";
+import { Protection } from "../protection.ts";
+import { openDatabase, unusableAt } from "./connections.ts";
+import { prepareSchema } from "./migrate.ts";
 
 const handlersAt = columnsOf(["handlers"]);
 
@@ -267,4 +282,32 @@ function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[
     const { requiredScopes } = asker;
     return requiredScopes.length > 0 ? { ...input, requiredScopes } : input;
   });
+}
+
+const connections = 2;
+const timeoutMs = 5_000;
+
+/**
+ * Reads tasks of a schema without being one of its owners. Changes nothing. Rejects with `store_unusable` if there is no such database, or
+ * if the schema is not ours or of another version.
+ */
+export async function readPostgres<T>(
+  url: string,
+  { schema = defaultSchema }: { readonly schema?: string },
+  read: (tasks: StoredTasks) => T | Promise<T>,
+  keys?: KeyRing,
+): Promise<T> {
+  const names = namesIn(schema);
+  const database = await openDatabase({ url, max: connections, timeoutMs });
+  try {
+    await prepareSchema(database, names, undefined);
+    const reader = new PostgresReader(database, names);
+    const sealing = await Protection.readOnly(() => reader.secrets(), keys);
+    if (sealing !== undefined) database.codecs.use(sealing);
+    return await read(reader);
+  } catch (error) {
+    throw unusableAt(url, error);
+  } finally {
+    await database.close();
+  }
 }

@@ -4,15 +4,12 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
-import type { AdminStore } from "../admin-store.ts";
+import type { AdminStore, NodeReports } from "../admin-store.ts";
 import type { ArtifactPieces } from "../artifact-pieces.ts";
-import { ChangeFeed } from "../change-feed.ts";
-import { Lifecycle } from "../lifecycle.ts";
+import { ChangeFeed, Lifecycle } from "../lifecycle.ts";
 import type { LimitStore } from "../limits.ts";
-import type { MessageQueues } from "../message-queues.ts";
-import type { NodeReports } from "../node-reports.ts";
+import type { MessageQueues, SessionStore } from "../session-store.ts";
 import type { Outbox } from "../outbox.ts";
-import type { SessionStore } from "../session-store.ts";
 import type { TaskLogs } from "../task-logs.ts";
 import type {
   ChangeListener,
@@ -29,17 +26,14 @@ import type {
 } from "../store.ts";
 import { Protection } from "../protection.ts";
 import { storedSecrets } from "../secrets.ts";
-import { claimStatements } from "./claim-sql.ts";
-import { hasRunnable } from "./claims.ts";
+import { claimStatements, hasRunnable } from "./claims.ts";
 import { namesIn, type Names } from "./names.ts";
 import { openParts, type OpenParts } from "./open-parts.ts";
 import { settingsOf, type PostgresStoreOptions, type Settings } from "./options.ts";
-import { PostgresAdmin } from "./postgres-admin.ts";
-import { PostgresLimits } from "./postgres-limits.ts";
+import { PostgresAdmin, PostgresReports } from "./postgres-admin.ts";
+import { PostgresLimits, PostgresOutbox } from "./postgres-outbox.ts";
 import { PostgresMessages } from "./postgres-messages.ts";
-import { PostgresOutbox } from "./postgres-outbox.ts";
 import { PostgresSessions } from "./postgres-sessions.ts";
-import { PostgresReports } from "./postgres-reports.ts";
 
 /**
  * A store in a Postgres database (14 or later), for any number of processes on any number of machines. It needs the package `pg`. The URL

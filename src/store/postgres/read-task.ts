@@ -1,9 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import type { Codec } from "../codec.ts";
-import { idOf, type Row } from "../row.ts";
+import { type Codec, idOf, type Row, toStored } from "../row.ts";
 import { recordIn } from "../tables/task.ts";
-import { toStored } from "../stored-text.ts";
 import { messageOf } from "./postgres-error.ts";
 
 /** Sorts after every id, and after everything that a prefix of a key can be followed by. */

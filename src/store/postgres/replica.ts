@@ -1,6 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { columnsOf, integer, integerOrNull, text } from "../row.ts";
-import { toStored } from "../stored-text.ts";
+import { columnsOf, integer, integerOrNull, text, toStored } from "../row.ts";
 import type { Database, Queries } from "./database.ts";
 import type { Names } from "./names.ts";
 

@@ -2,10 +2,10 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/com
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskChange } from "../store.ts";
 import { InDoubt, type Answer, type CommittedGroup, type GroupWriter } from "./group-writer.ts";
-import { TasksLocked } from "./locked-tasks.ts";
+import { TasksLocked } from "./known-tasks.ts";
 import { refusesWrites } from "./postgres-error.ts";
-import { commandSize } from "../command-size.ts";
-import { mostCreates } from "./usage-sql.ts";
+import { commandSize } from "../lifecycle.ts";
+import { mostCreates } from "./task-sql.ts";
 
 /** How long to wait between two checks of a commit (ms). */
 const askAgainMs = 100;

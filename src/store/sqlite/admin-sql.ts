@@ -1,4 +1,4 @@
-import { insertInto } from "../tables/sqlite-statements.ts";
+import { insertInto } from "../tables/statements.ts";
 import { actionTable, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
 import {
   failedTask,

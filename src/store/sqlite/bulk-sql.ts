@@ -1,4 +1,4 @@
-import { insertInto, upsertInto } from "../tables/sqlite-statements.ts";
+import { insertInto, upsertInto } from "../tables/statements.ts";
 import { actionTable, bulkJobTable, bulkTaskTable, isUnderWay } from "../tables/tables.ts";
 
 const job = bulkJobTable.list();

@@ -1,10 +1,18 @@
 import type { SessionNews } from "../session-store.ts";
 import type { StoreChanges, TaskChange } from "../store.ts";
 import type { Statements } from "./statements.ts";
-import { columnsOf, integer, integerOrNull, text, textOrNull, type Row } from "../row.ts";
-import { newsPlace, openedNews } from "../codec.ts";
+import {
+  columnsOf,
+  integer,
+  integerOrNull,
+  newsPlace,
+  openedNews,
+  type Row,
+  text,
+  textOrNull,
+  toStored,
+} from "../row.ts";
 import * as sql from "./sql.ts";
-import { toStored } from "../stored-text.ts";
 
 /** How many changes are kept for late readers. A reader that missed more rereads everything it holds. */
 const keptChanges = 10_000;

@@ -1,30 +1,32 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskCommand } from "../../task/command.ts";
 import { applyCommand, type Applied } from "../apply-command.ts";
-import type { SessionNews, SessionRoom, StoredSession } from "../session-store.ts";
+import type {
+  MessageCommand,
+  MessageResult,
+  PutMessageResult,
+  SessionCommand,
+  SessionNews,
+  SessionResult,
+  SessionRoom,
+  StoredSession,
+} from "../session-store.ts";
 import type { TaskChange } from "../store.ts";
 import { isLost, StoreLost } from "../lost-store.ts";
-import { KnownRecords } from "./known-records.ts";
+import { KnownRecords, SqliteUsage } from "./known-records.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { applyLimitHere } from "./sqlite-limits.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
 import { SqliteReportTable } from "./sqlite-reports.ts";
 import { SqlitePieces, SqliteTables } from "./sqlite-tables.ts";
-import type { CommandAnswer, WriterCommand, WriterResult } from "./writer-messages.ts";
-import type { MessageCommand, MessageResult } from "../message-command.ts";
-import type { PutMessageResult } from "../message-queues.ts";
-import { readTask } from "./read-task.ts";
-import type { Statements } from "./statements.ts";
-import { SqliteUsage } from "./usage-counts.ts";
-import { unlessUndecrypted } from "../codec.ts";
+import type { CommandAnswer, WriterCommand, WriterResult } from "./writer-connection.ts";
+import { readTask, type Statements } from "./statements.ts";
+import { columnsOf, integer, type Row, text, toStored, unlessUndecrypted } from "../row.ts";
 import { messageTable, queuedMessage } from "../tables/of-task.ts";
 import { sessionTable } from "../tables/tables.ts";
-import { columnsOf, integer, text, type Row } from "../row.ts";
 import * as sql from "./sql.ts";
-import { toStored } from "../stored-text.ts";
 import { storable } from "../../task/time.ts";
-import type { SessionCommand, SessionResult } from "../session-command.ts";
 
 export interface CommittedGroup {
   readonly answers: readonly CommandAnswer[];

@@ -1,6 +1,9 @@
 import type { TaskRecord } from "../../task/record.ts";
-import type { Codec } from "../codec.ts";
+import { type Codec, columnsOf, integer, type Row, toStored } from "../row.ts";
 import type { Statements } from "./statements.ts";
+import type { Usage } from "../../task/queue.ts";
+import * as sql from "./sql.ts";
+import { isOutOfRange } from "./sqlite-error.ts";
 
 /** Of the tasks written last. A task that runs writes every few moments. */
 const most = 2_000;
@@ -50,5 +53,100 @@ export class KnownRecords {
   /** Writes were undone. */
   forgetAll(): void {
     this.#records.clear();
+  }
+}
+
+/**
+ * The numbers of tasks that quotas limit: of each principal, and of all.
+ * - Triggers keep them, in the transaction of each change, so a read is one row.
+ * - A damaged number must not refuse every create. One that cannot be true is counted again when it is read; any other is checked when it
+ *   refuses a create, once: from then on the triggers keep it right.
+ */
+
+const at = columnsOf(["unfinished", "retained"]);
+
+/** How many checked numbers are remembered. */
+const mostChecked = 10_000;
+
+const none: Usage = { unfinished: 0, retained: 0 };
+
+/** On the write connection. The caller has begun a transaction. */
+export class SqliteUsage {
+  readonly #sql: Statements;
+  readonly #place: string;
+  readonly #checked = new Set<string>();
+
+  /** `place` names the database in warnings. */
+  constructor(statements: Statements, place: string) {
+    this.#sql = statements;
+    this.#place = place;
+  }
+
+  /** Left out: the number of all tasks. */
+  of(principal?: string): Usage {
+    const row = this.#sql.get(sql.selectUsage, keyOf(principal));
+    return (row && plausible(row)) ?? this.#recounted(principal, row);
+  }
+
+  /** Whether one of the numbers was wrong that limit a principal's creates. */
+  correct(principal: string | null): boolean {
+    const all = this.#correct();
+    return (principal !== null && this.#correct(principal)) || all;
+  }
+
+  /** Calls `insert`, which raises the principal's numbers, again if one of them was too large to be raised. */
+  raising(principal: string | null, insert: () => void): void {
+    try {
+      insert();
+    } catch (error) {
+      if (!isOutOfRange(error) || !this.correct(principal)) throw error;
+      insert();
+    }
+  }
+
+  /** A transaction was undone, and corrections with it. */
+  forget(): void {
+    this.#checked.clear();
+  }
+
+  #correct(principal?: string): boolean {
+    const key = keyOf(principal);
+    if (this.#checked.has(key)) return false;
+    if (this.#checked.size === mostChecked) this.#checked.clear();
+    this.#checked.add(key);
+    const row = this.#sql.get(sql.selectUsage, key);
+    const known = row && plausible(row);
+    const counted = this.#recounted(principal, row);
+    return known?.unfinished !== counted.unfinished || known.retained !== counted.retained;
+  }
+
+  #recounted(principal: string | undefined, stored: Row | undefined): Usage {
+    const row =
+      principal === undefined
+        ? this.#sql.get(sql.countTasks)
+        : this.#sql.get(sql.countTasksOf, toStored(principal));
+    const counted = (row && plausible(row)) ?? none;
+    const before = stored === undefined ? none : plausible(stored);
+    if (before?.unfinished === counted.unfinished && before.retained === counted.retained) return counted;
+    this.#sql.run(sql.replaceUsage, keyOf(principal), counted.unfinished, counted.retained);
+    process.emitWarning(
+      `A counter of tasks in ${this.#place} was damaged. The tasks were counted again.`,
+      "HoldfastWarning",
+    );
+    return counted;
+  }
+}
+
+function keyOf(principal: string | undefined): string {
+  return principal === undefined ? "t" : `p${toStored(principal)}`;
+}
+
+/** Undefined for numbers that cannot be true. */
+function plausible(row: Row): Usage | undefined {
+  try {
+    const usage = { unfinished: integer(row, at.unfinished), retained: integer(row, at.retained) };
+    return usage.unfinished >= 0 && usage.unfinished <= usage.retained ? usage : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -7,18 +7,16 @@ import { isLost, StoreLost } from "../lost-store.ts";
 import type { TaskStore } from "../store.ts";
 import { gap, type LoggedChanges } from "./change-log.ts";
 import { codecOf } from "../cipher.ts";
-import { connect } from "./connect.ts";
+import { connect, type Connection, Statements } from "./statements.ts";
 import { GroupWriter, newsOf } from "./group-writer.ts";
 import { KnownRecords } from "./known-records.ts";
-import { migrate } from "./migrate.ts";
-import { othersIn } from "./other-owners.ts";
+import { migrate } from "./schema.ts";
+import { othersIn, OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { messageOf } from "./sqlite-error.ts";
-import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
-import { Statements, type Connection } from "./statements.ts";
 import { StoreOnSqlite, type OpenDatabase, type Publisher } from "./store-on-sqlite.ts";
 import { Writer } from "./writer.ts";
-import type { WriterAnswer, WriterCommand, WriterRequest } from "./writer-messages.ts";
+import type { WriterAnswer, WriterCommand, WriterRequest } from "./writer-connection.ts";
 
 /** In messages. */
 const place = "The memory store";

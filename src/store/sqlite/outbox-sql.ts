@@ -1,4 +1,4 @@
-import { insertInto } from "../tables/sqlite-statements.ts";
+import { insertInto } from "../tables/statements.ts";
 import { deliveryTable, deliveryFailure, knownDeliveries } from "../tables/tables.ts";
 
 const all = deliveryTable.list();

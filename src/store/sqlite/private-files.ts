@@ -1,7 +1,7 @@
 import { closeSync, fchmodSync, chmodSync, mkdirSync, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { HoldfastError } from "../../task/fault.ts";
-import { unusable } from "./unusable.ts";
+import { unusable } from "./statements.ts";
 
 /**
  * Who may use the files of a database. Invariants:

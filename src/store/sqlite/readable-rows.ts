@@ -2,12 +2,9 @@ import type { SQLInputValue } from "node:sqlite";
 import type { UnreadableTask } from "../../task/command.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import type { Codec } from "../codec.ts";
+import { type Codec, idOf, type Row, toStored } from "../row.ts";
 import { taskTable } from "../tables/task.ts";
-import { readTask, recordOf } from "./read-task.ts";
-import type { RowStatement } from "./statements.ts";
-import { idOf, type Row } from "../row.ts";
-import { toStored } from "../stored-text.ts";
+import { readTask, recordOf, type RowStatement } from "./statements.ts";
 
 const [idAt, runAfterAt] = [taskTable.at.id.place, taskTable.at.runAfter.place];
 

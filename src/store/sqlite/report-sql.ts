@@ -1,4 +1,4 @@
-import { upsertInto } from "../tables/sqlite-statements.ts";
+import { upsertInto } from "../tables/statements.ts";
 import { reportTable } from "../tables/tables.ts";
 
 export const upsertReport = upsertInto(reportTable);

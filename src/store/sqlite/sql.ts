@@ -18,7 +18,7 @@ import {
   queuedMessage,
   requestTable,
 } from "../tables/of-task.ts";
-import { insertInto, replaceInto, upsertInto } from "../tables/sqlite-statements.ts";
+import { insertInto, replaceInto, upsertInto } from "../tables/statements.ts";
 import { secretTable, sessionTable } from "../tables/tables.ts";
 import {
   finished,

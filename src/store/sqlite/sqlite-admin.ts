@@ -1,12 +1,10 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { StoredAction, TaskRecord } from "../../task/record.ts";
-import { inClear } from "../codec.ts";
+import { columnsOf, inClear, integer, text, textOrStored, toStored } from "../row.ts";
 import { saysNothing, type CauseMark } from "../../task/cause.ts";
 import { failedIn, type FailedTask } from "../tables/task.ts";
 import { actionTable, actionsKeptMs, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
 import type { EndedAs, PausedTool, TaskRange } from "../admin-store.ts";
-import { columnsOf, integer, text, textOrStored } from "../row.ts";
-import { toStored } from "../stored-text.ts";
 import type { TableWrite } from "../table-write.ts";
 import * as sql from "./admin-sql.ts";
 import { behindAllTexts, readablePage } from "./readable-rows.ts";

@@ -1,12 +1,10 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { BulkEnd, BulkJob, BulkTask } from "../../task/bulk.ts";
 import type { StoredAction } from "../../task/record.ts";
-import type { BulkCounts, BulkJobs } from "../bulk-jobs.ts";
-import { inClear } from "../codec.ts";
-import { countsIn, isOld, onTaskIn } from "../tables/bulk-rows.ts";
+import type { BulkCounts, BulkJobs } from "../admin-store.ts";
+import { idOf, inClear, storedOrNull, toStored } from "../row.ts";
+import { countsIn, isOld, onTaskIn } from "../tables/statements.ts";
 import { bulkJobTable, bulkTaskTable } from "../tables/tables.ts";
-import { idOf } from "../row.ts";
-import { storedOrNull, toStored } from "../stored-text.ts";
 import type { TableWrite } from "../table-write.ts";
 import * as sql from "./bulk-sql.ts";
 import { behindAllTexts } from "./readable-rows.ts";

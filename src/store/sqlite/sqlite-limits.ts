@@ -1,7 +1,6 @@
-import { applyLimit, limitPlaceOf, type LimitApplied } from "../apply-limit.ts";
-import { limitSql, limitTables } from "../limit-sql.ts";
+import { applyLimit, type LimitApplied, limitPlaceOf, limitSql, limitTables } from "../limit-sql.ts";
 import type { LimitCall, LimitPlace } from "../limits.ts";
-import { toStored } from "../stored-text.ts";
+import { toStored } from "../row.ts";
 import type { Statements } from "./statements.ts";
 
 const names = { line: "limit_line", place: "limit_place", task: "task", owner: "owner" };

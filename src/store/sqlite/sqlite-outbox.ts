@@ -1,9 +1,7 @@
 import type { StoredDelivery } from "../../task/delivery.ts";
 import type { DeliveryQuery, ExcessQuery, OutboxWrite, WaitingDeliveries } from "../outbox.ts";
-import { inClear } from "../codec.ts";
+import { columnsOf, inClear, integer, integerOrNull, type Row, text, toStored } from "../row.ts";
 import { deliveriesIn, deliveryTable, failureIn, newDelivery } from "../tables/tables.ts";
-import { columnsOf, integer, integerOrNull, text, type Row } from "../row.ts";
-import { toStored } from "../stored-text.ts";
 import * as sql from "./outbox-sql.ts";
 import type { Statements } from "./statements.ts";
 

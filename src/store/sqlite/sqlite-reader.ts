@@ -1,6 +1,17 @@
 import { type JournalEnd, type JournalEntry, childInputKey, type InputRequest } from "../../task/journal.ts";
 import type { SQLInputValue } from "node:sqlite";
-import { inClear, unlessUndecrypted, type Codec } from "../codec.ts";
+import {
+  type Codec,
+  columnsOf,
+  idOf,
+  inClear,
+  integerOrNull,
+  type Row,
+  storedStarts,
+  text,
+  toStored,
+  unlessUndecrypted,
+} from "../row.ts";
 import {
   inputIn,
   journalEnd,
@@ -20,26 +31,21 @@ import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts
 import type { LineList, TaskLine } from "../../task/task-line.ts";
 import { ownersPage, type PieceOwner } from "../left-pieces.ts";
 import type { LimitPlace } from "../limits.ts";
-import type { QueueLength } from "../queue-length.ts";
+import type { QueueLength } from "../admin-store.ts";
 import { secretsIn } from "../secrets.ts";
 import type { StoredSession } from "../session-store.ts";
 import type { JournalPage, KeyedTask, ListedEntry, QueuedPage, TaskFilter, WireName } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
-import { connect } from "./connect.ts";
-import { recordOf } from "./read-task.ts";
-import { OtherOwners } from "./other-owners.ts";
+import { connect, recordOf, Statements } from "./statements.ts";
+import { OtherOwners, SqliteOwners } from "./sqlite-owners.ts";
 import { behindAllTexts, readablePage, readableTask } from "./readable-rows.ts";
-import { Statements } from "./statements.ts";
-import { columnsOf, idOf, integerOrNull, text, type Row } from "../row.ts";
 import { SqliteAdmin } from "./sqlite-admin.ts";
 import { SqliteBulk } from "./sqlite-bulk.ts";
 import { limitPlacesOf } from "./sqlite-limits.ts";
 import { SqliteOutbox } from "./sqlite-outbox.ts";
-import { SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteReports } from "./sqlite-reports.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import * as sql from "./sql.ts";
-import { storedStarts, toStored } from "../stored-text.ts";
 import { latestTime } from "../../task/time.ts";
 
 /** The most bytes of texts in one page of a journal: SQLite passes them on its way to the columns behind them. */

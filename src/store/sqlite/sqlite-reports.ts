@@ -1,11 +1,10 @@
-import type { NodeReport, NodeReports } from "../node-reports.ts";
+import type { NodeReport, NodeReports } from "../admin-store.ts";
 import { reportOf } from "../tables/tables.ts";
-import { idOf } from "../row.ts";
-import { toStored } from "../stored-text.ts";
-import type { OtherOwners } from "./other-owners.ts";
+import { idOf, toStored } from "../row.ts";
+import type { OtherOwners } from "./sqlite-owners.ts";
 import * as sql from "./report-sql.ts";
 import type { Statements } from "./statements.ts";
-import type { ReportWrite } from "./writer-messages.ts";
+import type { ReportWrite } from "./writer-connection.ts";
 
 /** The reports of one owner, on the write connection. */
 export class SqliteReportTable {

@@ -3,7 +3,7 @@ import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
-import { inClear } from "../codec.ts";
+import { columnsOf, idOf, inClear, integer, text, toStored } from "../row.ts";
 import {
   childTable,
   childOf,
@@ -31,12 +31,9 @@ import type {
 } from "../facts.ts";
 import type { FairQuery } from "../fair-order.ts";
 import type { DeliveryQuery, ExcessQuery } from "../outbox.ts";
-import type { TableWrite } from "../table-write.ts";
-import type { TaskTables } from "../task-tables.ts";
-import type { KnownRecords } from "./known-records.ts";
-import { readTask, recordOf } from "./read-task.ts";
-import type { Statements } from "./statements.ts";
-import { columnsOf, idOf, integer, text } from "../row.ts";
+import type { TableWrite, TaskTables } from "../table-write.ts";
+import type { KnownRecords, SqliteUsage } from "./known-records.ts";
+import { readTask, recordOf, type Statements } from "./statements.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
 import { SqliteAdminWrites } from "./sqlite-admin.ts";
@@ -44,8 +41,6 @@ import { SqliteBulk, SqliteBulkWrites } from "./sqlite-bulk.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { SqliteOutboxTable } from "./sqlite-outbox.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
-import { toStored } from "../stored-text.ts";
-import type { SqliteUsage } from "./usage-counts.ts";
 import type { PieceChange } from "../../task/journal-changes.ts";
 import type { TaskLine } from "../../task/task-line.ts";
 import { mostPieces } from "../left-pieces.ts";

@@ -1,7 +1,35 @@
+import type * as sqlite from "node:sqlite";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { inClear, type Codec } from "../codec.ts";
-import type { Row } from "../row.ts";
-import { beginWrite } from "./begin-write.ts";
+import { isBusy, messageOf, primaryCode, sqliteCode } from "./sqlite-error.ts";
+import { HoldfastError } from "../../task/fault.ts";
+import { type Codec, idOf, inClear, type Row } from "../row.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { recordIn } from "../tables/task.ts";
+
+/**
+ * How long SQLite itself waits for a writer's turn. Its pauses grow to 100 ms, in which a process that writes continuously would mostly
+ * take the next turn too.
+ */
+export const turnMs = 3;
+
+/** Begins a write transaction when it is this connection's turn; throws SQLite's error if that takes longer. */
+export function beginWrite(db: Pick<DatabaseSync, "exec">, withinMs: number): void {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    try {
+      db.exec("BEGIN IMMEDIATE");
+      return;
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= deadline) throw error;
+    }
+  }
+}
+
+/** `store_unusable` with the file and the cause. An error with a code of its own stays: it is more specific. */
+export function unusable(path: string, cause: unknown): HoldfastError {
+  if (cause instanceof HoldfastError) return cause;
+  return new HoldfastError("store_unusable", `${path} cannot be used: ${messageOf(cause)}.`, { cause });
+}
 
 /** A prepared statement that reads rows. */
 export interface RowStatement {
@@ -81,4 +109,57 @@ export class Statements {
     this.#reads.set(sql, rows);
     return rows;
   }
+}
+
+/**
+ * Calls `read` on the rows of one task. Throws `task_unreadable` if they are damaged: that concerns this task alone, while all other SQLite
+ * errors concern a disk or a file that may recover.
+ */
+export function readTask<T>(id: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof HoldfastError || !isDamage(error)) throw error;
+    throw new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${messageOf(error)}.`, {
+      cause: error,
+    });
+  }
+}
+
+/** The record of a row that begins with `recordColumns`. Throws `task_unreadable`, and nothing else, if it is no valid record. */
+export function recordOf(row: Row, codec: Codec): TaskRecord {
+  return readTask(idOf(row), () => recordIn(row, codec));
+}
+
+function isDamage(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === undefined || code === sqliteCode.corrupt;
+}
+
+/**
+ * Opens a connection. Only this function loads `node:sqlite`, and only now: a static import would fail on an old Node before any message
+ * could say why.
+ */
+export function connect(path: string | URL, options: sqlite.DatabaseSyncOptions): sqlite.DatabaseSync {
+  const { DatabaseSync: Database } = loadSqlite();
+  // Otherwise one integer that is too large for a number makes a whole page of rows fail, not only its row.
+  return new Database(path, { enableForeignKeyConstraints: false, readBigInts: true, ...options });
+}
+
+/** Node 22 warns once, when the module is first loaded, that SQLite is experimental; our users did not choose it. */
+function loadSqlite(): typeof sqlite {
+  // oxlint-disable-next-line typescript/unbound-method -- put back as it was, and called on its process
+  const emitWarning = process.emitWarning;
+  process.emitWarning = (...args: unknown[]) => {
+    if (!isSqliteWarning(args)) Reflect.apply(emitWarning, process, args);
+  };
+  try {
+    return process.getBuiltinModule("node:sqlite");
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+function isSqliteWarning([warning, type]: readonly unknown[]): boolean {
+  return type === "ExperimentalWarning" && typeof warning === "string" && warning.startsWith("SQLite ");
 }

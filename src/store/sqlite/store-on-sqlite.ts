@@ -5,16 +5,12 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
-import type { AdminStore } from "../admin-store.ts";
+import { type AdminStore, type NodeReports, type QueueLength, summedByTool } from "../admin-store.ts";
 import type { ArtifactPieces } from "../artifact-pieces.ts";
-import { ChangeFeed } from "../change-feed.ts";
-import { Lifecycle } from "../lifecycle.ts";
+import { ChangeFeed, Lifecycle } from "../lifecycle.ts";
 import type { LimitStore } from "../limits.ts";
-import type { MessageQueues } from "../message-queues.ts";
-import type { NodeReports } from "../node-reports.ts";
+import type { MessageQueues, SessionCommand, SessionNews, SessionStore } from "../session-store.ts";
 import type { Outbox } from "../outbox.ts";
-import type { SessionCommand } from "../session-command.ts";
-import type { SessionNews, SessionStore } from "../session-store.ts";
 import type { TaskLogs } from "../task-logs.ts";
 import type {
   ChangeListener,
@@ -28,8 +24,8 @@ import type {
   WireName,
 } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
-import type { OtherOwners } from "./other-owners.ts";
-import { readTask } from "./read-task.ts";
+import type { OtherOwners } from "./sqlite-owners.ts";
+import { readTask } from "./statements.ts";
 import { messageOf } from "./sqlite-error.ts";
 import type { SqliteReader } from "./sqlite-reader.ts";
 import { bulkOf } from "./sqlite-bulk.ts";
@@ -39,7 +35,6 @@ import { LeftPieces } from "../left-pieces.ts";
 import { Protection } from "../protection.ts";
 import { storedSecrets } from "../secrets.ts";
 import type { Writer } from "./writer.ts";
-import { summedByTool, type QueueLength } from "../queue-length.ts";
 
 /** An open database: a file, or one in memory. */
 export interface OpenDatabase {

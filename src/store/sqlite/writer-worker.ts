@@ -2,20 +2,24 @@ import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { HoldfastError } from "../../task/fault.ts";
-import { inClear } from "../codec.ts";
+import { inClear } from "../row.ts";
 import { codecOf } from "../cipher.ts";
-import { beginWrite } from "./begin-write.ts";
+import { beginWrite, Statements, unusable } from "./statements.ts";
 import { ChangeLog } from "./change-log.ts";
 import { GroupWriter } from "./group-writer.ts";
 import { isLost } from "../lost-store.ts";
-import { isLocked, removeLockFilesBut } from "./owner-lock.ts";
+import { describeOwners, isLocked, OwnerWrites, removeLockFilesBut, SqliteOwners } from "./sqlite-owners.ts";
 import { fileIsGone } from "./open-file.ts";
 import { isBusy, isUnwritten, messageOf } from "./sqlite-error.ts";
-import { describeOwners, OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
-import { Statements } from "./statements.ts";
-import { unusable } from "./unusable.ts";
-import { openWriterConnection, shrinkLog, type WriterOptions } from "./writer-connection.ts";
-import type { CommandAnswer, WriterAnswer, WriterCommand, WriterRequest } from "./writer-messages.ts";
+import {
+  type CommandAnswer,
+  openWriterConnection,
+  shrinkLog,
+  type WriterAnswer,
+  type WriterCommand,
+  type WriterOptions,
+  type WriterRequest,
+} from "./writer-connection.ts";
 
 // The thread that owns the write connection: an fsync blocks this thread, not the server.
 

@@ -4,28 +4,27 @@ import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Sealing } from "../cipher.ts";
 import type { LimitAnswer } from "../limits.ts";
-import type { MessageResult } from "../message-command.ts";
-import type { SessionResult } from "../session-command.ts";
+import type { MessageResult, SessionResult } from "../session-store.ts";
 import type { TaskChange } from "../store.ts";
-import { commandSize } from "../command-size.ts";
+import { commandSize } from "../lifecycle.ts";
 import { messageOf } from "./sqlite-error.ts";
-import type { WriterOptions } from "./writer-connection.ts";
 import type {
   CommandAnswer,
   CountResult,
   DoneResult,
   FileMark,
   HandlersWrite,
+  LeftPiecesWrite,
   LimitWrite,
   MessageWrite,
-  LeftPiecesWrite,
   ReportWrite,
   SessionWrite,
   WriterAnswer,
   WriterCommand,
+  WriterOptions,
   WriterRequest,
   WriterResult,
-} from "./writer-messages.ts";
+} from "./writer-connection.ts";
 
 /** Limits what one failed commit affects, and how long the first command of a group waits for the last. */
 const usualMaxGroup = 1000;

@@ -3,8 +3,7 @@
  * the column.
  */
 
-import { flag, integer, oneOf, text, time, type Column, type Row } from "../row.ts";
-import { toStored } from "../stored-text.ts";
+import { type Column, flag, integer, oneOf, type Row, text, time, toStored } from "../row.ts";
 
 export type Stored = string | number | null;
 

@@ -6,11 +6,9 @@ import type { Outcome } from "../../task/outcome.ts";
 import type { CallerDetails, Origin, ParentTask, TaskRequest } from "../../task/record.ts";
 import { encryptedText, isSealed } from "../../task/stored-text.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
-import type { Codec } from "../codec.ts";
+import { type Codec, integer, type Row, toStored } from "../row.ts";
 import type { KeptEvent } from "../facts.ts";
-import { integer, type Row } from "../row.ts";
 import type { ListedEntry } from "../store.ts";
-import { toStored } from "../stored-text.ts";
 import {
   aName,
   anInteger,

@@ -5,9 +5,7 @@
  * - Both dialects have the same columns. Only indexes, and tables of a store's own, differ.
  */
 
-import { inClear, type Codec, type Place } from "../codec.ts";
-import type { Column, Row } from "../row.ts";
-import { toStored } from "../stored-text.ts";
+import { type Codec, type Column, inClear, type Place, type Row, toStored } from "../row.ts";
 import type { Convert, Kind, Stored } from "./kind.ts";
 
 export type Dialect = "sqlite" | "postgres";

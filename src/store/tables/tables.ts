@@ -4,12 +4,10 @@ import type { Delivery, DeliveryEvent, StoredDelivery } from "../../task/deliver
 import { bulkActions, bulkEnds, type BulkJob, type BulkTask } from "../../task/bulk.ts";
 import type { CauseMark } from "../../task/cause.ts";
 import { generations, type Action, type StoredAction } from "../../task/record.ts";
-import type { PausedTool } from "../admin-store.ts";
-import type { NodeReport } from "../node-reports.ts";
+import type { NodeReport, PausedTool } from "../admin-store.ts";
 import type { WaitingDeliveries } from "../outbox.ts";
-import { integer, textOrStored, type Row } from "../row.ts";
+import { inClear, integer, type Row, textOrStored } from "../row.ts";
 import type { StoredSession } from "../session-store.ts";
-import { inClear } from "../codec.ts";
 import {
   aFlag,
   aName,

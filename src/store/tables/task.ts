@@ -22,8 +22,7 @@ import {
   taskMethods,
 } from "../../task/record.ts";
 import { DecryptionError, isSealed } from "../../task/stored-text.ts";
-import { inClear, type Codec, type Place } from "../codec.ts";
-import { text, textOrNull, type Row } from "../row.ts";
+import { type Codec, inClear, type Place, type Row, text, textOrNull } from "../row.ts";
 import {
   aCount,
   aFlag,

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { withClient } from "../../postgres/with-client.ts";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
-import { deletesOfPrincipal, deletesOfTask } from "../../../src/store/sqlite/erase-sql.ts";
+import { deletesOfPrincipal, deletesOfTask } from "../../../src/store/sqlite/data-care.ts";
 import type { AdminAction } from "../../../src/admin/admin.ts";
 import { adminJson, kinds, placeApart, runAdmin, serve, somePlace, type Place } from "./some-place.ts";
 import { change } from "./change-rows.ts";

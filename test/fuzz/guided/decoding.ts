@@ -1,9 +1,9 @@
-import { inClear } from "../../../src/store/codec.ts";
+import { inClear } from "../../../src/store/row.ts";
 import { TaskClientError } from "../../../src/client/task-client-error.ts";
 import { systemClock } from "../../../src/runtime/clock.ts";
 import { decodeError, encodeError } from "../../../src/runtime/stored-values.ts";
 import { openState } from "../../../src/server/2026-07-28/mrtr.ts";
-import { readTask, recordOf } from "../../../src/store/sqlite/read-task.ts";
+import { readTask, recordOf } from "../../../src/store/sqlite/statements.ts";
 import { journalEntry } from "../../../src/store/tables/of-task.ts";
 import { recordColumns } from "../../../src/store/tables/task.ts";
 import { HoldfastError } from "../../../src/task/fault.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { QueueReads } from "../../../src/runtime/telemetry/observe-runtime.ts";
-import type { NodeReports } from "../../../src/store/node-reports.ts";
+import type { NodeReports } from "../../../src/store/admin-store.ts";
 import { memoryDatabase, type MemoryDatabase } from "../../../src/store/sqlite/memory-store.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { CrashableStore } from "../../../src/testing/crashable-store.ts";

@@ -6,7 +6,7 @@ import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { ProcessCounts } from "../../../src/runtime/reports/process-counts.ts";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
-import type { NodeReports } from "../../../src/store/node-reports.ts";
+import type { NodeReports } from "../../../src/store/admin-store.ts";
 import { type MemoryDatabase, memoryDatabase, memoryStore } from "../../../src/store/sqlite/memory-store.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { FakeClock, rest } from "../../../src/testing/clocks.ts";

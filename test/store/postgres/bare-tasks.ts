@@ -1,4 +1,4 @@
-import { inClear } from "../../../src/store/codec.ts";
+import { inClear } from "../../../src/store/row.ts";
 import { rowOf, taskTable } from "../../../src/store/tables/task.ts";
 import { queuedRecord } from "../../contract/sample-task.ts";
 

@@ -1,6 +1,6 @@
 import type { Client } from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { eraseFromPostgres } from "../../../src/store/postgres/erase-postgres.ts";
+import { eraseFromPostgres } from "../../../src/store/postgres/data-care.ts";
 import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
 import { createQueued, noon } from "../../../src/testing/sample-task.ts";
 import { FreshDatabase, FreshSchema } from "../../postgres/test-database.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { SqlValue } from "../../../src/store/postgres/database.ts";
 import type { Names } from "../../../src/store/postgres/names.ts";
-import { sessionStatements } from "../../../src/store/postgres/session-sql.ts";
+import { sessionStatements } from "../../../src/store/postgres/postgres-messages.ts";
 import { factStatements } from "../../../src/store/postgres/task-sql.ts";
 import { someSchema } from "./some-database.ts";
 import { bareTasks } from "./bare-tasks.ts";

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
-import { limitsOf, principalKey, totalKey } from "../../../src/store/postgres/usage-sql.ts";
+import { limitsOf, principalKey, totalKey } from "../../../src/store/postgres/task-sql.ts";
 import { aHandler, createQueued } from "../../../src/testing/sample-task.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
 

@@ -1,6 +1,6 @@
-import { inClear } from "../../../src/store/codec.ts";
+import { inClear } from "../../../src/store/row.ts";
 import type { SqlValue } from "../../../src/store/postgres/database.ts";
-import { byColumn } from "../../../src/store/tables/postgres-statements.ts";
+import { byColumn } from "../../../src/store/tables/statements.ts";
 import { rowOf } from "../../../src/store/tables/task.ts";
 import { queuedRecord } from "../../contract/sample-task.ts";
 import { apart, firstTime } from "./many-tasks.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isPostgresUrl } from "../../../src/store/postgres/options.ts";
-import { Servers, serversOf, takeParameter, withDatabase } from "../../../src/store/postgres/servers.ts";
+import { Servers, serversOf, takeParameter, withDatabase } from "../../../src/store/postgres/work-sharing.ts";
 
 const url = "postgres://ann:p%40ss@db-1,db-2:5433/app?sslmode=require";
 

@@ -1,4 +1,4 @@
-import { inClear } from "../../../src/store/codec.ts";
+import { inClear } from "../../../src/store/row.ts";
 import type { Pool } from "pg";
 import { openPool } from "../../../src/store/postgres/connections.ts";
 import { Database, type SqlValue } from "../../../src/store/postgres/database.ts";
@@ -6,7 +6,7 @@ import { migrateSchema } from "../../../src/store/postgres/migrate.ts";
 import { namesIn, type Names } from "../../../src/store/postgres/names.ts";
 import { writeStatements, type WriteStatements } from "../../../src/store/postgres/task-sql.ts";
 import { journalTable } from "../../../src/store/tables/of-task.ts";
-import { byColumn } from "../../../src/store/tables/postgres-statements.ts";
+import { byColumn } from "../../../src/store/tables/statements.ts";
 import { rowOf } from "../../../src/store/tables/task.ts";
 import type { JournalEntry } from "../../../src/task/journal.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { assertOurs, migrate } from "../../../src/store/sqlite/migrate.ts";
+import { assertOurs, migrate } from "../../../src/store/sqlite/schema.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();

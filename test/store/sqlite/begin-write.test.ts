@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
-import { beginWrite, turnMs } from "../../../src/store/sqlite/begin-write.ts";
+import { beginWrite, turnMs } from "../../../src/store/sqlite/statements.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();

@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ChangeLog, ChangeLogReader } from "../../../src/store/sqlite/change-log.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
-import { migrate, number } from "../../../src/store/sqlite/migrate.ts";
+import { migrate, number } from "../../../src/store/sqlite/schema.ts";
 import { Statements } from "../../../src/store/sqlite/statements.ts";
 import type { TaskChange } from "../../../src/store/store.ts";
 

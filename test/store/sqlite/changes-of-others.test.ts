@@ -1,10 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { number } from "../../../src/store/sqlite/migrate.ts";
-import { OtherOwners } from "../../../src/store/sqlite/other-owners.ts";
-import { lockOwner } from "../../../src/store/sqlite/owner-lock.ts";
-import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
+import { number } from "../../../src/store/sqlite/schema.ts";
+import { lockOwner, OtherOwners, OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { openWriterConnection } from "../../../src/store/sqlite/writer-connection.ts";
 import { Statements } from "../../../src/store/sqlite/statements.ts";
 import type { StoreChanges, TaskStore } from "../../../src/store/store.ts";

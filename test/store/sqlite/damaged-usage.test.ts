@@ -1,10 +1,9 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { connect } from "../../../src/store/sqlite/connect.ts";
+import { connect, Statements } from "../../../src/store/sqlite/statements.ts";
 import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
-import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import { migrate } from "../../../src/store/sqlite/schema.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
-import { Statements } from "../../../src/store/sqlite/statements.ts";
 import type { TaskCommand } from "../../../src/task/command.ts";
 import type { Quota } from "../../../src/task/queue.ts";
 import { callTool, createQueued, createRunning, settleAs } from "../../../src/testing/sample-task.ts";

@@ -2,7 +2,7 @@ import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { dirname } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { databasePath } from "../../../src/store/sqlite/database-path.ts";
+import { databasePath } from "../../../src/store/sqlite/open-file.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();

@@ -1,7 +1,7 @@
 import { constants, DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
-import { migrate, number } from "../../../src/store/sqlite/migrate.ts";
+import { migrate, number } from "../../../src/store/sqlite/schema.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { Statements } from "../../../src/store/sqlite/statements.ts";
 import { createQueued, createRunning, owner } from "../../contract/sample-task.ts";

@@ -1,8 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { migrate } from "../../../src/store/sqlite/migrate.ts";
-import { migrations } from "../../../src/store/sqlite/schema.ts";
+import { migrate, migrations } from "../../../src/store/sqlite/schema.ts";
 import { sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import { refuseForeignFile } from "../../../src/store/sqlite/writer-connection.ts";
 import { createQueued } from "../../contract/sample-task.ts";

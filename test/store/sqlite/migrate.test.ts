@@ -1,7 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { applicationId, migrate, number } from "../../../src/store/sqlite/migrate.ts";
-import { migrations } from "../../../src/store/sqlite/schema.ts";
+import { applicationId, migrate, migrations, number } from "../../../src/store/sqlite/schema.ts";
 import { tables } from "../../../src/store/tables/tables.ts";
 
 let db: DatabaseSync;

@@ -7,7 +7,7 @@ import {
   ownersFolder,
   removeLockFilesBut,
   tryLock,
-} from "../../../src/store/sqlite/owner-lock.ts";
+} from "../../../src/store/sqlite/sqlite-owners.ts";
 import { runChild } from "./child.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 

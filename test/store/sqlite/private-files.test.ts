@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { sqliteStore } from "holdfast/sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { filesAtRisk } from "../../../src/store/sqlite/private-files.ts";
-import { lockOwner } from "../../../src/store/sqlite/owner-lock.ts";
+import { lockOwner } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { runMain } from "../../cli/run-main.ts";
 import { folder } from "../../cli/run-cli.ts";
 

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import { migrate } from "../../../src/store/sqlite/schema.ts";
 import * as adminSql from "../../../src/store/sqlite/admin-sql.ts";
 import * as bulkSql from "../../../src/store/sqlite/bulk-sql.ts";
 import * as outboxSql from "../../../src/store/sqlite/outbox-sql.ts";

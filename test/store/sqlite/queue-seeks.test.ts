@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
-import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import { migrate } from "../../../src/store/sqlite/schema.ts";
 import { recordColumns } from "../../../src/store/tables/task.ts";
 import { OwnerWrites, SqliteOwners } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { Statements } from "../../../src/store/sqlite/statements.ts";

@@ -1,7 +1,7 @@
 // Gives back many tasks and makes another one in the same group, then prints how both went: node reclaim-many.ts COUNT
 import { DatabaseSync } from "node:sqlite";
 import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
-import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import { migrate } from "../../../src/store/sqlite/schema.ts";
 import { recordColumns } from "../../../src/store/tables/task.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { Statements } from "../../../src/store/sqlite/statements.ts";

@@ -1,13 +1,11 @@
-import { inClear } from "../../../src/store/codec.ts";
+import { inClear, toStored } from "../../../src/store/row.ts";
 import { DatabaseSync } from "node:sqlite";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { migrate } from "../../../src/store/sqlite/migrate.ts";
-import { recordOf } from "../../../src/store/sqlite/read-task.ts";
+import { migrate } from "../../../src/store/sqlite/schema.ts";
+import { recordOf, Statements } from "../../../src/store/sqlite/statements.ts";
 import { rowOf, taskTable } from "../../../src/store/tables/task.ts";
 import { deleteTask, insertTask, selectTask, updateTask } from "../../../src/store/sqlite/sql.ts";
-import { Statements } from "../../../src/store/sqlite/statements.ts";
-import { toStored } from "../../../src/store/stored-text.ts";
 import type { TaskAttempt } from "../../../src/task/attempts.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
 import { taskStates } from "../../../src/task/outcome.ts";

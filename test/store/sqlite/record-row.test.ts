@@ -1,9 +1,8 @@
-import { inClear } from "../../../src/store/codec.ts";
+import { inClear, type Row } from "../../../src/store/row.ts";
 import type { SQLInputValue } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { recordOf } from "../../../src/store/sqlite/read-task.ts";
+import { recordOf } from "../../../src/store/sqlite/statements.ts";
 import { recordColumns, rowOf, taskTable } from "../../../src/store/tables/task.ts";
-import type { Row } from "../../../src/store/row.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 
 /** Every member has a value of its own, so that no two can be mixed up. */

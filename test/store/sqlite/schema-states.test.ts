@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { migrate } from "../../../src/store/sqlite/migrate.ts";
+import { migrate } from "../../../src/store/sqlite/schema.ts";
 import * as adminSql from "../../../src/store/sqlite/admin-sql.ts";
 import * as taskSql from "../../../src/store/sqlite/sql.ts";
 import { taskStates, type TaskState } from "../../../src/task/outcome.ts";

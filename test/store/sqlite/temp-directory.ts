@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
 import type { TaskStore } from "../../../src/store/store.ts";
-import type { SqliteStoreOptions } from "../../../src/store/sqlite/options.ts";
-import { sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
+import { sqliteStore, type SqliteStoreOptions } from "../../../src/store/sqlite/sqlite-store.ts";
 import { someOwner } from "./some-owner.ts";
 
 interface TempDirectory {

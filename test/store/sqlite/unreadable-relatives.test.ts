@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { exportJournal } from "../../../src/store/export-journal.ts";
-import { readDatabase } from "../../../src/store/sqlite/read-database.ts";
+import { readDatabase } from "../../../src/store/sqlite/open-database.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import { askAs, callInChain, callTool, settleAs, startTask } from "../../../src/testing/sample-task.ts";
 import { createQueued, noon } from "../../contract/sample-task.ts";

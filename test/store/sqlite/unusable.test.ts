@@ -1,8 +1,7 @@
 import { mkdir, readFile, readdir, symlink, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import type { SqliteStoreOptions } from "../../../src/store/sqlite/options.ts";
-import { sqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
+import { sqliteStore, type SqliteStoreOptions } from "../../../src/store/sqlite/sqlite-store.ts";
 import { createQueued } from "../../contract/sample-task.ts";
 import { someOwner } from "./some-owner.ts";
 import { useTempDirectory } from "./temp-directory.ts";

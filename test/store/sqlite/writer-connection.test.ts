@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { number } from "../../../src/store/sqlite/migrate.ts";
+import { number } from "../../../src/store/sqlite/schema.ts";
 import { openWriterConnection } from "../../../src/store/sqlite/writer-connection.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 

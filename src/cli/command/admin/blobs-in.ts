@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { BlobCopies } from "../../../store/blob-copies.ts";
+import type { BlobCopies } from "../../../store/blobs.ts";
 import type { Context } from "../../context.ts";
 import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";

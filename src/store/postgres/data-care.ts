@@ -1,11 +1,56 @@
-import type { Erased } from "../erased.ts";
-import { idOf } from "../row.ts";
-import { toStored } from "../stored-text.ts";
-import { compactTables, withSchema } from "./compact-postgres.ts";
+import { unusableAt, withPatience } from "./connections.ts";
 import type { Database, Queries, SqlValue } from "./database.ts";
-import type { Names } from "./names.ts";
-import { firstNumber } from "./whole-schema.ts";
-import { principalKey, totalKey } from "./usage-sql.ts";
+import { defaultSchema, type Names, namesIn } from "./names.ts";
+import { firstNumber, tableIn, tablesOf } from "./schema.ts";
+import type { Erased } from "../erased.ts";
+import { idOf, toStored } from "../row.ts";
+import { principalKey, totalKey } from "./task-sql.ts";
+import type { KeyRing } from "../encryption-keys.ts";
+import { type KeyUsage, keyUsageOf } from "../key-usage.ts";
+import { resealDatabase, type Resealed, type ResealSetup, type RewrittenDatabase } from "../reseal.ts";
+
+interface Place {
+  readonly url: string;
+  readonly options: { readonly schema?: string };
+}
+
+/** How long the database may take to answer (ms); a rewrite has no limit. */
+const timeoutMs = 10_000;
+
+/** The size of a schema's tables on disk, with their indexes, in bytes. */
+export async function sizeOfPostgres(place: Place): Promise<number> {
+  return withSchema(place, async (database, { schema }) => {
+    const sum =
+      "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind = 'r'";
+    return firstNumber((await database.query(sum, [schema]))[0]);
+  });
+}
+
+/** Frees unused space. With `rewrite` the tables are rewritten, one by one; others that use a table wait meanwhile. */
+export async function compactPostgres(place: Place, rewrite: boolean): Promise<void> {
+  await withSchema(place, (database, names) => compactTables(database, names, rewrite));
+}
+
+async function compactTables(database: Database, names: Names, rewrite: boolean): Promise<void> {
+  for (const table of await tablesOf(database, names))
+    await database.query(`VACUUM (${rewrite ? "FULL, " : ""}ANALYZE) ${tableIn(names, table)}`);
+}
+
+/** Runs `work` on a connection without time limits. */
+async function withSchema<T>(
+  { url, options: { schema = defaultSchema } }: Place,
+  work: (database: Database, names: Names) => Promise<T>,
+): Promise<T> {
+  const names = namesIn(schema);
+  try {
+    return await withPatience(url, timeoutMs, async (database) => {
+      await database.query("SET statement_timeout = 0");
+      return work(database, names);
+    });
+  } catch (error) {
+    throw unusableAt(url, error);
+  }
+}
 
 /** Tasks per transaction, which others have to wait for. */
 const atOnce = 200;
@@ -165,4 +210,35 @@ async function forgetStatistics(database: Database): Promise<boolean> {
   } catch {
     return false;
   }
+}
+
+/** Old versions of rows stay in the tables until these are vacuumed, and in the log of the server. */
+export async function resealPostgres(place: Place, setup: ResealSetup): Promise<Resealed> {
+  return withSchema(place, (database, names) => resealDatabase(rewritten(database, names), setup));
+}
+
+export async function keyUsageOfPostgres(place: Place, keys: KeyRing | undefined): Promise<KeyUsage> {
+  return withSchema(place, (database, names) => keyUsageOf(rewritten(database, names), keys));
+}
+
+function rewritten(database: Database, names: Names): RewrittenDatabase {
+  return {
+    named: (table) => tableIn(names, table),
+    parameter: (at) => `$${at}`,
+    same: "IS NOT DISTINCT FROM",
+    news: "session_news",
+    read: (sql, values) => database.query(sql, values),
+    async write(statements) {
+      const transaction = await database.begin();
+      try {
+        const changed = await Promise.all(
+          statements.map(({ sql, values }) => transaction.query(`${sql} RETURNING 1`, values)),
+        );
+        await transaction.commit();
+        return changed.reduce((sum, rows) => sum + rows.length, 0);
+      } finally {
+        await transaction.rollback();
+      }
+    },
+  };
 }
