@@ -7,6 +7,12 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { HoldfastError } from "../task/fault.ts";
 import type { Secret } from "../task/secret.ts";
 
+/** The event of an address by which a person approves something: it shows a page with two buttons, and its value is `{ approve }`. */
+export const approvalEvent = "holdfast/approval";
+
+/** The key of the question that such a wait stands beside: an answer to it ends both. */
+export const approvalQuestion = "approval";
+
 /** The wait that an address ends. */
 export interface AddressedWait {
   readonly taskId: string;

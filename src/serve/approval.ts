@@ -1,7 +1,11 @@
+import { systemClock } from "../client/clock.ts";
+import { isJsonObject } from "../generation/message.ts";
+import { approvalEvent, approvalQuestion } from "../runtime/event-urls.ts";
 import type { JsonForm } from "../runtime/questions/form.ts";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
-import type { TimeSpan } from "../task/time.ts";
 import { operatorsOnly, peopleOnly } from "../runtime/questions/questions.ts";
+import { millisecondsOf, type TimeSpan } from "../task/time.ts";
+import { Sender } from "./http/send.ts";
 import { filledOrEmpty, type Scope } from "./template.ts";
 
 /** Who has to agree before a call of a tool begins. The task waits meanwhile, without a process. Only for tools whose calls are tasks. */
@@ -15,6 +19,23 @@ export interface Approval {
   /** The question, with placeholders for the arguments; nothing stands for one that is left out. Default: whether to call the tool with its arguments. */
   readonly message?: string | undefined;
   /** How long to wait; then the call fails. Default: as long as the task lives. */
+  readonly timeoutMs?: TimeSpan | undefined;
+  /** Sends a link by which whoever gets it decides in place of an operator, once. Only with `by: "operator"`. Default: there is no link. */
+  readonly link?: ApprovalLink | undefined;
+}
+
+/**
+ * A link to a page with two buttons. It is signed by a secret of the store for this one approval, and good until it was used, the approval is decided, or
+ * its time is over. Whoever has it decides, so send it where only they can read. It needs an address for events (`publicUrl` of a file).
+ */
+export interface ApprovalLink {
+  /** Where a POST of JSON goes: `{ tool, message, task, link, expiresAt }`. */
+  readonly notify: string;
+  /** Headers of that, such as `authorization`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Hosts and ranges outside the public internet that may be reached. */
+  readonly allow?: readonly string[] | undefined;
+  /** How long the link is good. Default one day. */
   readonly timeoutMs?: TimeSpan | undefined;
 }
 
@@ -45,12 +66,56 @@ export async function refusalOf(
   const { waits, mark } = ways[by];
   void task.status(`${waits}: ${message}`);
   const question = { message, requestedSchema: yesOrNo, _meta: { [mark]: true } };
-  const answer = await task.elicit("approval", question, timeoutMs === undefined ? {} : { timeoutMs });
+  const asked = task.elicit(approvalQuestion, question, timeoutMs === undefined ? {} : { timeoutMs });
+  const { link } = approval;
+  const linked = by === "operator" && link !== undefined ? byLink(link, { tool, message }, task) : undefined;
+  const answer = await (linked === undefined ? asked : Promise.race([asked, linked]));
   const isApproved = answer.action === "accept" && answer.content?.["approve"] === true;
   if (!isApproved) return `${tool} was not called: the ${by} did not approve it.`;
   void task.status("The call was approved");
   return undefined;
 }
+
+type Answer = { readonly action: string; readonly content?: Readonly<Record<string, unknown>> | undefined };
+
+/** Sends the link, and waits until somebody has decided by it. Where that cannot be, operators decide alone. */
+async function byLink(
+  { notify, headers = {}, allow = [], timeoutMs = "1d" }: ApprovalLink,
+  asked: { readonly tool: string; readonly message: string },
+  task: TaskContext,
+): Promise<Answer> {
+  const never = new Promise<never>(() => undefined);
+  const decided = task.waitForEvent<unknown>("approval-link", approvalEvent, { timeoutMs });
+  decided.catch(() => undefined);
+  const { host } = new URL(notify);
+  try {
+    await task.step("approval-notify", { retries: 5 }, async ({ signal }) => {
+      const expiresAt = new Date(systemClock.now() + millisecondsOf(timeoutMs)).toISOString();
+      const body = JSON.stringify({ ...asked, task: task.id, link: decided.url, expiresAt });
+      const request = {
+        method: "POST",
+        url: notify,
+        headers: { "content-type": "application/json", ...headers },
+        body,
+      };
+      const { status } = await new Sender(allow).send(request, { signal, maxBytes: 0, timeoutMs: notifyMs });
+      if (status >= 300) throw new Error(`${host} answered HTTP ${status}`);
+    });
+    const value = await decided;
+    const approve = isJsonObject(value) && value["approve"] === true;
+    const said = approve ? "approved" : "declined";
+    await task.log("notice", `The call was ${said} by the link that was sent to ${host}`);
+    return { action: "accept", content: { approve } };
+  } catch (error) {
+    task.signal.throwIfAborted();
+    const why = error instanceof Error ? error.message : String(error);
+    await task.log("warning", `Nobody can approve by the link that was to go to ${host}: ${why}`);
+    return never;
+  }
+}
+
+/** How long it may take to send a link, in milliseconds. */
+const notifyMs = 10_000;
 
 const ways = {
   user: {

@@ -50,7 +50,20 @@ export const servedToolSchemas: JsonSchema = {
   title: textSchema("Its title for people."),
   description: textSchema("What it does, and when to use it, for the model."),
   approval: closedSchema(
-    { by: { enum: ["user", "operator"], description: "Who has to agree before each call." } },
+    {
+      by: { enum: ["user", "operator"], description: "Who has to agree before each call." },
+      message: textSchema("The question, with placeholders for the arguments."),
+      timeoutMs: timeSchema("How long to wait. Then the call fails."),
+      link: closedSchema(
+        {
+          notify: textSchema("Where a link is sent by which whoever gets it decides."),
+          headers: textsByNameSchema("Headers of that request."),
+          allow: textsSchema("Hosts and ranges outside the public internet that may be reached."),
+          timeoutMs: timeSchema("How long the link is good. Default one day."),
+        },
+        ["notify"],
+      ),
+    },
     ["by"],
   ),
   durable: flagSchema("false: calls are passed through while the caller waits, and nothing is stored."),

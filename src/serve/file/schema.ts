@@ -25,6 +25,17 @@ const approval = z.strictObject({
   by: described(z.enum(["user", "operator"]), "The user of the client, or somebody who operates the server"),
   message: described(z.optional(text), "The question, with placeholders for the arguments"),
   timeoutMs: described(z.optional(time), "How long to wait. Then the call fails"),
+  link: described(
+    z.optional(
+      z.strictObject({
+        notify: described(z.url(), "Where the link is sent, with a POST of JSON"),
+        headers: z.optional(texts),
+        allow: z.optional(z.array(text)),
+        timeoutMs: described(z.optional(time), "How long the link is good. Default 1d"),
+      }),
+    ),
+    "A link by which whoever gets it decides in place of an operator. Needs publicUrl",
+  ),
 });
 
 const argv = z

@@ -1,5 +1,10 @@
 import { assertOptions, tableOf, text } from "../../options/options.ts";
-import { addressedWait } from "../../runtime/event-urls.ts";
+import {
+  addressedWait,
+  approvalEvent,
+  approvalQuestion,
+  type AddressedWait,
+} from "../../runtime/event-urls.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { stopping } from "../../task/unanswered.ts";
 import { isTerminal } from "../../task/outcome.ts";
@@ -15,6 +20,7 @@ import { withAnswerHeaders } from "./refusals.ts";
 import { bodyReadLimits, BodyReads } from "./body-reads.ts";
 import { pathOf } from "./node-request.ts";
 import { isOperatorPath, operatorPath } from "./operator-options.ts";
+import { approvalPage } from "./approval-page.ts";
 import { type BodyForm, type ParsedBody, readBody } from "./read-body.ts";
 import type { Tasks } from "../tasks.ts";
 
@@ -70,19 +76,50 @@ class EventRequests {
     if (!this.serves(pathname)) return refusal(404, "method_not_found", `Nothing is served at ${pathname}.`);
     const wait = addressedWait(await runtime.secret("event-urls"), pathname.slice(this.path.length + 1));
     if (wait === undefined) return refusal(404, "unknown_event", "This address was not made by this server.");
+    if (wait.name === approvalEvent) return this.#approval(request, wait);
     // An address in a mail is opened by programs that look for harm: only a POST ends the wait.
     if (request.method !== "POST")
       return refusal(405, "invalid_request", "Allowed methods: POST.", { Allow: "POST" });
     const read = await readBody(request, this.#bodies, this.#form, parsed);
     if (read instanceof Response) return adaptedRefusal(read);
-    const { taskId, name, key } = wait;
+    return (await this.#send(wait, read.body)) ?? new Response(null, { status: 204 });
+  }
+
+  /** A page for a person, who decides with a button: programs that look for harm only open it. */
+  async #approval(request: Request, wait: AddressedWait): Promise<Response> {
+    const { store } = this.#inside.runtime;
+    const [task, ...waits] = await Promise.all([
+      store.get(wait.taskId),
+      store.journalEntry(wait.taskId, wait.key),
+      store.journalEntry(wait.taskId, approvalQuestion),
+    ]);
+    const isDecided = waits.some((each) => each !== undefined && each.doneAt !== null);
+    const isOpen = task !== undefined && !isTerminal(task.state) && !isDecided;
+    if (request.method === "GET" || request.method === "HEAD")
+      return isOpen ? approvalPage({ asks: task.statusMessage ?? task.tool }) : approvalPage("gone");
+    const approve = new URL(request.url).searchParams.get("approve");
+    if (request.method !== "POST" || (approve !== "true" && approve !== "false"))
+      return refusal(405, "invalid_request", "Open the address, and choose.", { Allow: "GET, HEAD, POST" });
+    if (!isOpen) return approvalPage("gone");
+    try {
+      const value = { approve: approve === "true" };
+      return (await this.#send(wait, value)) ?? approvalPage(value.approve ? "approved" : "declined");
+    } catch (error) {
+      if (refusedBy(error)?.status === 410) return approvalPage("gone");
+      throw error;
+    }
+  }
+
+  /** Ends the wait. Resolves with the refusal if it is too early. */
+  async #send({ taskId, name, key }: AddressedWait, value: unknown): Promise<Response | undefined> {
+    const { runtime } = this.#inside;
     // The handler may give out the address before its wait is stored.
     if ((await runtime.store.journalEntry(taskId, key)) === undefined && (await this.#isUnderWay(taskId)))
       return refusal(503, "not_waiting", "The task does not wait for this event yet. Send it again later.", {
         "Retry-After": "1",
       });
-    await runtime.sendEvent(taskId, { name, value: read.body, key });
-    return new Response(null, { status: 204 });
+    await runtime.sendEvent(taskId, { name, value, key });
+    return undefined;
   }
 
   async #isUnderWay(taskId: string): Promise<boolean> {

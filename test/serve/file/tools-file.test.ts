@@ -1,9 +1,12 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer as createHttpServer } from "node:http";
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text as textOf } from "node:stream/consumers";
 import { connect } from "holdfast/client";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { listen } from "../../../src/server/http/listen.ts";
 import { toolsFileSchema } from "../../../src/serve/file/schema.ts";
 import { serveFile, toolsFileAt } from "../../../src/serve/file/serve-file.ts";
 import type { ToolSource } from "../../../src/serve/source.ts";
@@ -180,6 +183,58 @@ describe("a file that is served", () => {
     } finally {
       await client.close();
       await server.close();
+    }
+  });
+
+  it("has a call approved by a link that it sends, once, and opening the link decides nothing", async () => {
+    const sent: string[] = [];
+    const mail = createHttpServer((request, response) => {
+      void textOf(request).then((body) => sent.push(body));
+      response.writeHead(202).end();
+    });
+    const mailPort = await listen(mail, "127.0.0.1", 0);
+    const free = createHttpServer();
+    const port = await listen(free, "127.0.0.1", 0);
+    await new Promise((done) => free.close(done));
+    const link = `{ notify: "http://127.0.0.1:${mailPort}/", allow: [127.0.0.1] }`;
+    await writeFile(
+      path,
+      `store: "memory:"\nlisten: 127.0.0.1:${port}\npublicUrl: http://127.0.0.1:${port}\nauth: { anonymous: shared }\ntools:\n  say:\n    command: [echo, said]\n    approval: { by: operator, message: "Say <it>?", link: ${link} }\n`,
+    );
+    const server = await serveFile(toolsFileAt(path, {}), { env: {}, note: () => undefined });
+    const client = await connect(new URL(server.url ?? ""));
+    try {
+      const called = async (approve: boolean): Promise<unknown> => {
+        const result = client.callTool("say", {});
+        await vi.waitUntil(() => sent.length > 0, 10_000);
+        const message = JSON.parse(sent.pop() ?? "") as { link: string; message: string; expiresAt: string };
+        expect(message).toMatchObject({ tool: "say", message: "Say <it>?" });
+        expect(Date.parse(message.expiresAt)).toBeGreaterThan(Date.now());
+        const page = await fetch(message.link);
+        expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+        expect(await page.text()).toContain("Say &lt;it&gt;?");
+        expect(await fetch(message.link, { method: "POST" })).toMatchObject({ status: 405 });
+        const forged = message.link.replace(/.$/, (last) => (last === "A" ? "B" : "A"));
+        expect(await fetch(`${forged}x?approve=true`, { method: "POST" })).toMatchObject({ status: 404 });
+        expect(await fetch(`${message.link}?approve=${approve}`, { method: "POST" })).toMatchObject({
+          status: 200,
+        });
+        const end = await result;
+        expect(await fetch(`${message.link}?approve=true`, { method: "POST" })).toMatchObject({
+          status: 410,
+        });
+        expect(await fetch(message.link)).toMatchObject({ status: 410 });
+        return end;
+      };
+      expect(await called(true)).toMatchObject({ content: [{ text: "said" }] });
+      expect(await called(false)).toMatchObject({
+        isError: true,
+        content: [{ text: "say was not called: the operator did not approve it." }],
+      });
+    } finally {
+      await client.close();
+      await server.close();
+      mail.close();
     }
   });
 });

@@ -10,7 +10,8 @@ import { fullForm } from "../../full-form.ts";
 import { root } from "../../conformance/everything-server.ts";
 import { clientOf, until } from "./gateway.ts";
 
-const rounds = fullForm ? 12 : 2;
+/** Each kills the gateway, and then the server behind it. */
+const rounds = fullForm ? 50 : 2;
 const jobs = 3;
 const lines = 12 * rounds;
 const program = fileURLToPath(new URL("./gateway-program.ts", import.meta.url));
