@@ -29,10 +29,10 @@ tasks.tool(
 /** Stands for work that takes a while. */
 async function render(month: string, page: number): Promise<string> {
   console.log(`rendering page ${page}`);
-  await sleep(1_000);
+  await sleep(2_000);
   return `${month}-${page}.pdf`;
 }
 
 const makeServer = tasks.server(() => new McpServer({ name: "reports", version: "1.0.0" }));
 const http = await serveHttp(makeServer, { port: Number(process.env["PORT"] ?? 3000) });
-console.log(`${http.url}\nto crash it: kill -9 ${process.pid}`);
+console.log(http.url);

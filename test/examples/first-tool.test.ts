@@ -17,7 +17,7 @@ const commands = blocks.filter(({ language }) => language === "sh").map(({ block
 
 /** What a reader runs in a terminal, in the folder of the page. */
 function terminal(folder: string, command: string, env: NodeJS.ProcessEnv) {
-  const child = spawn("/bin/sh", ["-c", command.startsWith("kill ") ? command : `exec ${command}`], {
+  const child = spawn("/bin/sh", ["-c", `exec ${command}`], {
     cwd: folder,
     env,
     stdio: ["ignore", "pipe", "pipe"],
@@ -54,10 +54,9 @@ exec "${process.execPath}" "${join(root, "dist/cli.js")}" "$@"
 
   const first = terminal(folder, start, env);
   const url = await first.line(/^http/);
-  const kill = await first.line(/^to crash it/);
   const caller = terminal(folder, call.replace("http://127.0.0.1:3000/mcp", url), env);
   await first.line(/rendering page 3/);
-  terminal(folder, kill.replace("to crash it: ", ""), env);
+  first.child.kill("SIGINT");
   await first.exited;
 
   const second = terminal(folder, start, { ...env, PORT: new URL(url).port });
