@@ -61,7 +61,7 @@ export const faults: Readonly<Record<FaultCode, ErrorHelp>> = {
   insufficient_scope: {
     meaning: "The caller's token lacks scopes; `data.requiredScopes` names all that are needed.",
     cause:
-      "A tool has `scopes`, and the token was issued without them; or the operator's role is only to read.",
+      "A tool has `scopes`, and the token was issued without them; or the operator's role is not enough.",
     cure: "Log in again and grant the scopes: `holdfast login SERVER`.",
   },
   unauthenticated: {

@@ -1,13 +1,16 @@
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { llmsTexts } from "../../scripts/build/pages.ts";
 import { markdownText, sectionsOf } from "../../src/cli/output/markdown-text.ts";
+import { folder } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
 it("lists the pages by part, and prints one as it is to a program", async () => {
   const listed = await runMain(["docs"]);
   expect(listed.stdout).toMatch(/^Reference:$/m);
   expect(listed.stdout).toMatch(/^ {2}errors +Error codes$/m);
+  expect(listed.stdout).toMatch(/^ {2}runbooks +When something fails$/m);
   const page = await runMain(["docs", "errors"]);
   expect(page.stdout).toMatch(/^# Error codes\n/);
   const json = JSON.parse((await runMain(["docs", "--json"])).stdout) as { topics: unknown[] };
@@ -51,6 +54,17 @@ it("suggests what a mistyped word means", async () => {
     code: 2,
     stderr: expect.stringContaining('mean "store_locked"?'),
   });
+});
+
+it.skipIf(process.platform === "win32")("shows a long page in the pager, if there is one", async () => {
+  const terminal = { columns: 80, rows: 24 };
+  const file = join(await folder(), "shown.txt");
+  const paged = await runMain(["docs", "errors"], { ...terminal, env: { PAGER: `cat > '${file}'` } });
+  expect(paged).toMatchObject({ code: 0, stdout: "" });
+  const text = await readFile(file, "utf8");
+  expect(text).toMatch(/^Error codes\n===========\n/);
+  const plain = await runMain(["docs", "errors"], { ...terminal, env: { PAGER: "no-such-pager" } });
+  expect(plain.stdout).toBe(text);
 });
 
 it("says after a failure where to read about it, and not in JSON", async () => {

@@ -7,15 +7,19 @@ import { program, root, stateOfTests } from "./run-cli.ts";
 interface MainOptions extends RunOptions {
   /** Of a terminal. */
   readonly columns?: number;
+  readonly rows?: number;
   readonly now?: () => number;
 }
 
 /** A command in this process, with its output in pipes, or for a terminal of so many columns: quicker than a process of its own. */
 export async function runMain(
   args: readonly string[],
-  { cwd = root, env = {}, input = "", columns, now = Date.now }: MainOptions = {},
+  { cwd = root, env = {}, input = "", columns, rows, now = Date.now }: MainOptions = {},
 ): Promise<Run> {
-  const stdout = Object.assign(new PassThrough(), columns === undefined ? {} : { isTTY: true, columns });
+  const stdout = Object.assign(
+    new PassThrough(),
+    columns === undefined ? {} : { isTTY: true, columns, rows },
+  );
   const stderr = new PassThrough();
   const written = Promise.all([text(stdout), text(stderr)]);
   const io = {

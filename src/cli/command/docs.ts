@@ -109,7 +109,7 @@ export async function readPages(): Promise<readonly Page[]> {
       files.toSorted().map(async (name) => {
         const text = (await readFile(new URL(name, folder), "utf8")).replace(/^<!--[^]*?-->\s*/, "");
         const sections = sectionsOf(text);
-        const topic = basename(name, ".md");
+        const topic = basename(name.replace(/[\\/]index\.md$/, ".md"), ".md");
         return { topic, part, title: sections[0]?.heading ?? topic, path: `${place}${name}`, text, sections };
       }),
     );
