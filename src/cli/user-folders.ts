@@ -2,6 +2,9 @@ import { homedir } from "node:os";
 import { posix, win32 } from "node:path";
 import type { Io } from "./io.ts";
 
+/** The root of the package that runs, which has templates, examples and documentation. */
+export const packageRoot = new URL(import.meta.url.endsWith(".ts") ? "../../" : "../", import.meta.url);
+
 /** The folder of this user's unfinished tasks: `HOLDFAST_STATE`, or `holdfast` in the system's folder for program state. */
 export function stateFolder({ env, cwd }: Pick<Io, "env" | "cwd">, platform = process.platform): string {
   const asked = env["HOLDFAST_STATE"];

@@ -8,9 +8,7 @@ import { UsageError } from "../errors.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { DocsJson, TopicsJson } from "../output/json-shapes.ts";
 import { markdownText, sectionsOf, type Section } from "../output/markdown-text.ts";
-
-/** The package's root. */
-const own = new URL(import.meta.url.endsWith(".ts") ? "../../../" : "../", import.meta.url);
+import { packageRoot } from "../user-folders.ts";
 
 /** The parts of the documentation, in the order to read them. */
 const parts = ["learn", "recipes", "operate", "reference", "internals", "api"];
@@ -38,7 +36,7 @@ export async function docs(
   const wanted = words.join(" ").trim();
   if (wanted === "") return listTopics(context, pages);
   if (wanted.toLowerCase() === "agents.md")
-    return show(context, wanted, await readFile(new URL("templates/project/AGENTS.md", own), "utf8"));
+    return show(context, wanted, await readFile(new URL("templates/project/AGENTS.md", packageRoot), "utf8"));
   const page = pages.find(({ topic }) => topic === sluggish(wanted));
   if (page !== undefined) return show(context, page.topic, page.text);
   const found = search(pages, wanted);
@@ -102,7 +100,7 @@ async function paged(pager: string, text: string): Promise<boolean> {
 export async function readPages(): Promise<readonly Page[]> {
   const read = parts.map(async (part) => {
     const place = `${part === "api" ? made : "docs/"}${part}/`;
-    const folder = new URL(place, own);
+    const folder = new URL(place, packageRoot);
     const names = await readdir(folder, { recursive: true }).catch(() => []);
     const files = names.filter((name) => name.endsWith(".md") && !name.startsWith("decisions"));
     return Promise.all(

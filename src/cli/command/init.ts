@@ -6,14 +6,12 @@ import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";
 import type { InitJson } from "../output/json-shapes.ts";
+import { packageRoot } from "../user-folders.ts";
 
 export interface InitOptions {
   /** The tarball that `npm pack` created. */
   readonly tarball?: string;
 }
-
-/** The package's root. */
-const own = new URL(import.meta.url.endsWith(".ts") ? "../../../" : "../", import.meta.url);
 
 /** Each file of a project, with its template. npm would leave out templates whose names begin with a dot. */
 const templates: ReadonlyMap<string, string> = new Map([
@@ -41,7 +39,7 @@ export async function init(
   const copied = packed === undefined ? undefined : basename(packed);
   files.set("package.json", await packageJson(folder, copied));
   for (const [name, template] of templates)
-    files.set(name, await readFile(new URL(`templates/project/${template}`, own), "utf8"));
+    files.set(name, await readFile(new URL(`templates/project/${template}`, packageRoot), "utf8"));
 
   const names = copied === undefined ? [...files.keys()] : [...files.keys(), copied];
   const target = packed === undefined ? undefined : join(folder, basename(packed));
@@ -60,7 +58,7 @@ export async function init(
   const next = [
     ...(path === "" ? [] : [`cd ${quoteWord(path)}`]),
     // It packs the Holdfast that runs.
-    ...(copied === undefined ? [`npm pack ${quoteWord(fileURLToPath(own))} --ignore-scripts`] : []),
+    ...(copied === undefined ? [`npm pack ${quoteWord(fileURLToPath(packageRoot))} --ignore-scripts`] : []),
     "npm install",
     "npm test",
     "npm start",
@@ -72,7 +70,7 @@ export async function init(
 
 async function packageJson(folder: string, tarball: string | undefined): Promise<string> {
   const { version, engines, dependencies, devDependencies } = JSON.parse(
-    await readFile(new URL("package.json", own), "utf8"),
+    await readFile(new URL("package.json", packageRoot), "utf8"),
   ) as OwnPackage;
   const document = {
     name: packageName(folder),

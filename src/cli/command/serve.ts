@@ -12,6 +12,7 @@ import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
 import { watchSignals } from "../terminal/signal-watch.ts";
+import { packageRoot } from "../user-folders.ts";
 
 export interface ServeCommandOptions {
   readonly check?: true;
@@ -136,9 +137,6 @@ async function dryRun(
   return exitCodes.done;
 }
 
-/** The package's root. */
-const own = new URL(import.meta.url.endsWith(".ts") ? "../../../" : "../", import.meta.url);
-
 async function schemaText(): Promise<string> {
   const { toolsFileSchema } = await import("../../serve/file/schema.ts");
   return `${JSON.stringify(toolsFileSchema(), null, 2)}\n`;
@@ -149,7 +147,7 @@ async function init({ output, io }: Context, file: string): Promise<ExitCode> {
   const schema = resolve(path, "../tools.schema.json");
   for (const each of [path, schema])
     if (await exists(each)) throw new UsageError(`${each} exists already, and is left as it is.`);
-  await writeFile(path, await readFile(new URL("templates/tools.yaml", own), "utf8"));
+  await writeFile(path, await readFile(new URL("templates/tools.yaml", packageRoot), "utf8"));
   await writeFile(schema, await schemaText());
   await output.print(
     `Wrote ${path}, and tools.schema.json beside it, by which editors complete it.\n\nNext:\n  holdfast serve ${file}\n`,
