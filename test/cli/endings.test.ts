@@ -163,7 +163,7 @@ it("prints the log of a server that ended during a call", { timeout: 60_000 }, a
   });
   expect(crashed).toMatchObject({ code: 6, stdout: "" });
   expect(crashed.stderr).toMatch(
-    /^holdfast: The server's process \(node\) exited with code 1\nThe end of the server's log:\ndisk is full\n$/,
+    /^holdfast: The server's process \(node\) exited with code 1\nThe end of the server's log:\ndisk is full\nMore about this error:\n {2}holdfast docs connection\n$/,
   );
 });
 
@@ -172,7 +172,8 @@ it("distinguishes a lost server from one without a tool list", async () => {
   const { code, stderr } = await runMain(["tools", `${process.execPath} -e '${handshake}'`]);
   expect({ code, stderr }).toEqual({
     code: 6,
-    stderr: "holdfast: The server's process (node) exited with code 0\n",
+    stderr:
+      "holdfast: The server's process (node) exited with code 0\nMore about this error:\n  holdfast docs connection\n",
   });
 });
 

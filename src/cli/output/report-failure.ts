@@ -29,12 +29,13 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof TaskClientError && !saysAll.has(error.code) ? error.code : undefined;
 }
 
-/** What the user or the tool did, about which there is no more to read. */
+/** What the user or the tool did, or did not do, about which there is no more to read. */
 const saysAll: ReadonlySet<TaskClientErrorCode> = new Set([
   "failed",
   "cancelled",
   "rpc",
   "timeout",
+  "unanswered",
   "aborted",
   "closed",
 ]);

@@ -143,7 +143,10 @@ it("makes no file and no folder, and migrates nothing", async () => {
     expect([store, code, stdout]).toEqual([store, 6, ""]);
     return stderr;
   };
-  expect(await refused("tasks.db")).toBe(`holdfast: There is no file ${join(cwd, "tasks.db")}.\n`);
+  const missing = `holdfast: There is no file ${join(cwd, "tasks.db")}.\n`;
+  expect(await refused("tasks.db")).toBe(
+    `${missing}More about this error:\n  holdfast docs store_unusable\n`,
+  );
   expect(await refused("sqlite:new/tasks.db")).toContain("There is no file");
   expect(await refused("folder")).toContain("is not a regular file");
   expect(await refused("empty.db")).toContain("is empty. Start a server on it first");
