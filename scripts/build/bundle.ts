@@ -23,7 +23,7 @@ const uses: Readonly<Record<string, readonly string[]>> = {
 
 /** What only the command line needs, and small libraries, are part of the bundle, so that servers do not install them. */
 const bundled =
-  /^(?:@clack\/|commander$|fastest-levenshtein$|jsonc-parser$|fast-string-|fast-wrap-|shlex$|sisteransi$|yaml$|ipaddr\.js$|superjson$|zod\/mini$|@noble\/hashes\/|rate-limiter-flexible|@oxc-project\/runtime)/;
+  /^(?:@clack\/|commander$|fastest-levenshtein$|jsonc-parser$|fast-string-|openid-client$|oauth4webapi$|fast-wrap-|shlex$|sisteransi$|yaml$|ipaddr\.js$|superjson$|zod\/mini$|@noble\/hashes\/|rate-limiter-flexible|@oxc-project\/runtime)/;
 
 /** The library's entry loads the clients of eight databases for the two files that are used. */
 const rateLimiterInMemory: Plugin = {

@@ -12,6 +12,7 @@ import type { BulkActs } from "./bulk.ts";
 import { invalid } from "./operation.ts";
 import type { AdminActs } from "./operations.ts";
 import { livingNode } from "./nodes.ts";
+import type { OperatorSessions } from "./operator-sessions.ts";
 import { resend } from "./resend.ts";
 import { encrypted, unknown } from "./refusals.ts";
 import { summaryOf } from "./summary.ts";
@@ -22,14 +23,20 @@ export class Acts implements AdminActs {
   readonly #services: ActServices;
   readonly #tasks: TaskActs;
   readonly #jobs: BulkActs;
+  readonly #sessions: OperatorSessions;
   readonly #actor: string;
 
-  constructor(services: ActServices, jobs: BulkActs, actor: string) {
+  constructor(
+    services: ActServices,
+    { jobs, sessions }: { readonly jobs: BulkActs; readonly sessions: OperatorSessions },
+    actor: string,
+  ) {
     if (typeof actor !== "string" || actor.trim() === "")
       throw invalid("Actions are recorded under the operator's name, which must not be empty.");
     this.#services = services;
     this.#tasks = new TaskActs(services);
     this.#jobs = jobs;
+    this.#sessions = sessions;
     this.#actor = actor;
   }
 
@@ -73,6 +80,10 @@ export class Acts implements AdminActs {
 
   async delete(id: string): Promise<void> {
     await this.#tasks.delete(id, this.#recording("delete"));
+  }
+
+  async endSession(session: string): Promise<void> {
+    await this.#sessions.end(session, this.#actor);
   }
 
   async pause(tool: string): Promise<void> {

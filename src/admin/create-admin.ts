@@ -9,6 +9,7 @@ import { call, methodsOf } from "./operation.ts";
 import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./operations.ts";
 import { adminOf, readToShow } from "./admin-store-of.ts";
 import { unknown } from "./refusals.ts";
+import { keepSessions, ledgerIn, OperatorSessions } from "./operator-sessions.ts";
 import { selectTasks } from "./select-tasks.ts";
 import { actionsOn, allActions } from "./actions.ts";
 import { mostReports, nodesIn } from "./nodes.ts";
@@ -28,17 +29,25 @@ const mostMessages = 10_000;
 /** The operators' view of an open store, and their actions on it. `runner` works on bulk jobs that they start. */
 export function createAdmin(services: RunnerServices, runner = new BulkRunner(services)): Admin {
   const jobs = new BulkActs(services, runner);
-  const has = readsOf(services, jobs);
-  return {
+  const { store, now } = services;
+  const sessions = new OperatorSessions(ledgerIn(store, now), { now, elapsed: now });
+  const has = readsOf(services, jobs, sessions);
+  const admin: Admin = {
     ...methodsOf<AdminReads>(reads, (operation, input, signal) => call(has, operation, input, signal)),
     as(actor) {
-      const does = new Acts(services, jobs, actor);
+      const does = new Acts(services, { jobs, sessions }, actor);
       return methodsOf<AdminActs>(acts, (operation, input) => call(does, operation, input));
     },
   };
+  keepSessions(admin, sessions);
+  return admin;
 }
 
-function readsOf({ store, blobs, now, after }: RunnerServices, jobs: BulkActs): AdminReads {
+function readsOf(
+  { store, blobs, now, after }: RunnerServices,
+  jobs: BulkActs,
+  sessions: OperatorSessions,
+): AdminReads {
   const ends = new EndedCounts(mostCounted, now);
   return {
     async list({ limit = 50, after: last = null, ...selection } = {}) {
@@ -75,6 +84,7 @@ function readsOf({ store, blobs, now, after }: RunnerServices, jobs: BulkActs): 
       return taskId === null ? allActions(store, before, limit) : actionsOn(store, taskId, before, limit);
     },
     bulkJob: async (id) => jobs.show(id),
+    sessions: () => sessions.list(),
     changes: ({ signal } = {}) => followTasks(store, after, signal),
   };
 }

@@ -10,11 +10,37 @@ import {
   type MarkOptions,
 } from "./incident-shapes.ts";
 import { operation } from "./operation.ts";
-import { countUpTo, described, list, nonEmpty, text } from "./shape.ts";
+import { roles, type Role } from "./roles.ts";
+import { countUpTo, described, list, member, nonEmpty, shown, text, time } from "./shape.ts";
 
-// A part of the table of operations: why tasks fail, and what operators say of that.
+// A part of the table of operations: why tasks fail, what operators say of that, and who is logged in.
 
-export class DeclaredFailureReads {
+class DeclaredOperatorSession {
+  readonly id = member(text);
+  readonly actor = member(text);
+  readonly role: Role = member(z.enum(roles));
+  readonly since = member(time);
+  readonly until = member(time);
+}
+
+/** An operator who is logged in to a dashboard. Its id opens nothing. */
+export interface OperatorSession extends DeclaredOperatorSession {}
+
+const operatorSession = shown<OperatorSession>("OperatorSession", DeclaredOperatorSession);
+
+class DeclaredSessionReads {
+  /** Operators who are logged in to a dashboard of this store, newest first. */
+  readonly sessions = operation<() => Promise<readonly OperatorSession[]>>({
+    method: "GET",
+    path: "/sessions",
+    id: "listSessions",
+    summary: "List the operators who are logged in to a dashboard",
+    role: "admin",
+    gives: list(operatorSession),
+  });
+}
+
+export class DeclaredFailureReads extends DeclaredSessionReads {
   /** Causes whose failed tasks nobody has run again: those that are not muted first, and each time the one that failed last. */
   readonly incidents = operation<
     (options?: { readonly tool?: string; readonly limit?: number }) => Promise<readonly Incident[]>
@@ -46,7 +72,19 @@ export class DeclaredFailureReads {
   });
 }
 
-export class DeclaredFailureActs {
+class DeclaredSessionActs {
+  /** Logs an operator out of the dashboard, by the id of the session: within a second, in every process. */
+  readonly endSession = operation<(session: string) => Promise<void>>({
+    method: "POST",
+    path: "/sessions/{session}/end",
+    id: "endSession",
+    summary: "Log an operator out of the dashboard",
+    role: "admin",
+    takes: { session: nonEmpty },
+  });
+}
+
+export class DeclaredFailureActs extends DeclaredSessionActs {
   /** Says something of a cause: that it is known, and a note. Rejects with `invalid_params` for what is no cause. */
   readonly mark = operation<(cause: string, options?: MarkOptions) => Promise<IncidentMark>>({
     method: "POST",

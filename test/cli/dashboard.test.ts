@@ -82,7 +82,9 @@ describe("holdfast dashboard", { timeout: 60_000 }, () => {
     expect(await browser.session()).toMatchObject({ actor: `token of ${new URL(origin).host}` });
     expect(await (await browser.ask(`/holdfast/api/tasks/${id}`)).json()).toMatchObject({ id });
     expect((await browser.act("/api/tools/ok/pause", {})).status).toBe(204);
-    expect(await tasks.admin.actions()).toMatchObject([{ actor: "ann", action: "pause" }]);
+    expect((await tasks.admin.actions()).filter(({ action }) => action !== "login")).toMatchObject([
+      { actor: "ann", action: "pause" },
+    ]);
     run.kill("SIGINT");
     expect((await run.ended).code).toBe(130);
   });

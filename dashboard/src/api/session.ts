@@ -10,6 +10,8 @@ export interface Session {
   readonly version: string;
   /** The URL of a trace; `{traceId}` stands for the trace. */
   readonly traceUrl: string | null;
+  /** The URL of runbooks; `{tool}` and `{cause}` stand for those of an incident. */
+  readonly runbookUrl: string | null;
 }
 
 /** Whether the server lets the user do what needs this role. */

@@ -110,9 +110,14 @@ export class OperatorGate {
     const operator = await this.#authenticate(request);
     // JavaScript callers may say null.
     if (operator === undefined || operator === null) return this.#unauthenticated();
-    this.#assertOperator(operator);
-    if (this.#closed) throw stopping();
+    assertOperator(operator, this.#endpoint);
+    this.assertOpen();
     return operator;
+  }
+
+  /** Throws `stopping` once it is closed. */
+  assertOpen(): void {
+    if (this.#closed) throw stopping();
   }
 
   /** Admits no one from now on. */
@@ -125,16 +130,14 @@ export class OperatorGate {
     const challenge = { "WWW-Authenticate": `Bearer realm="${this.#endpoint}"` };
     return refusal(401, "unauthenticated", message, challenge);
   }
+}
 
-  #assertOperator({ actor, role }: Operator): void {
-    if (typeof actor !== "string" || actor.trim() === "")
-      throw wrong(
-        `authenticate of the ${this.#endpoint} endpoint returned an operator without a name (actor).`,
-      );
-    // A slip of JavaScript authors must not let anybody act.
-    if (role !== undefined && !isRole(role))
-      throw wrong(`The role of an operator is one of ${roles.join(", ")}, not ${JSON.stringify(role)}.`);
-  }
+/** Throws `configuration` for what is no operator: a slip of JavaScript authors must not let anybody act. */
+export function assertOperator({ actor, role }: Operator, endpoint: string): void {
+  if (typeof actor !== "string" || actor.trim() === "")
+    throw wrong(`authenticate of the ${endpoint} endpoint returned an operator without a name (actor).`);
+  if (role !== undefined && !isRole(role))
+    throw wrong(`The role of an operator is one of ${roles.join(", ")}, not ${JSON.stringify(role)}.`);
 }
 
 function wrong(message: string): HoldfastError {

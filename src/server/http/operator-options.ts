@@ -86,6 +86,10 @@ export function isOperatorPath(path: string): boolean {
   return /^(?:\/[\w.~-]+)+$/.test(path) && new URL(path, "http://localhost").pathname === path;
 }
 
+function isWebUrl(url: string): boolean {
+  return /^https?:\/\//.test(url) && URL.canParse(url);
+}
+
 export const operatorPath = "a path such as `/ops`";
 
 class DeclaredAdminEndpointOptions {
@@ -146,11 +150,62 @@ export interface MetricsHandlerOptions extends MetricsEndpointOptions, NameOptio
 
 export const metricsHandlerOptions = joined(metricsEndpointOptions, nameOptions);
 
+/** A login with OpenID Connect, by the authorization code flow with PKCE. */
+export interface OpenIdOptions {
+  /** The identity provider, whose metadata is at `/.well-known/openid-configuration` below it. */
+  readonly issuer: string;
+  readonly clientId: string;
+  /** Left out: a public client. */
+  readonly clientSecret?: string;
+  /** The full URL of the dashboard's callback, as registered at the provider: that of the dashboard with `/login/openid/callback`. */
+  readonly redirectUri: string;
+  /** Default `openid profile email`. */
+  readonly scope?: string;
+  /** The words of the link on the login page. Default `Log in with your organization`. */
+  readonly label?: string;
+  /** The operator for the claims of a verified id token; `undefined` refuses. */
+  readonly operator: (
+    claims: Readonly<Record<string, unknown>>,
+  ) => Operator | undefined | Promise<Operator | undefined>;
+}
+
+const openIdTexts = ["issuer", "clientId", "redirectUri"] as const;
+const openIdOthers = ["clientSecret", "scope", "label"] as const;
+
+function isOpenId(given: unknown): boolean {
+  if (!isObject(given)) return false;
+  const options = given as Readonly<Record<string, unknown>>;
+  const known: readonly string[] = [...openIdTexts, ...openIdOthers, "operator"];
+  const isText = (name: string): boolean => typeof options[name] === "string" && options[name] !== "";
+  const isUrl = (name: string): boolean => URL.canParse(String(options[name]));
+  return (
+    openIdTexts.every(isText) &&
+    openIdOthers.every((name) => options[name] === undefined || isText(name)) &&
+    isUrl("issuer") &&
+    isUrl("redirectUri") &&
+    isFunction(options["operator"]) &&
+    Object.keys(options).every((name) => known.includes(name))
+  );
+}
+
 class DeclaredDashboardEndpointOptions {
   /** The full path of the page, wherever the handler is mounted. Default `/holdfast`. */
   readonly path?: string = text(operatorPath, isOperatorPath, { default: "/holdfast" });
   /** Identifies operators. Default: that of the same server's admin endpoint. */
   readonly authenticate?: AuthenticateOperator = value(authentication, isFunction, { secret: true });
+  /** Lets operators log in at an identity provider. Default: by a token alone. */
+  readonly openId?: OpenIdOptions = value(
+    "{ issuer, clientId, clientSecret?, redirectUri, scope?, label?, operator } of OpenID Connect",
+    isOpenId,
+    { secret: true },
+  );
+  /** How long operators stay logged in. Default 8 hours. */
+  readonly sessionMs?: TimeSpan = time({ min: 60_000, max: 604_800_000, default: 28_800_000 });
+  /** The URL of your runbooks, with `{tool}` and `{cause}` for those of an incident. Default: incidents link to none. */
+  // It becomes a link of the page.
+  readonly runbookUrl?: string = text("an http: or https: URL", isWebUrl, {
+    variable: "HOLDFAST_DASHBOARD_RUNBOOK_URL",
+  });
   /** The URL of a trace, with `{traceId}` in place of its id. Default: tasks show only the id of their trace. */
   // It becomes a link of the page.
   readonly traceUrl?: string = text(
@@ -167,8 +222,8 @@ export const dashboardEndpointOptions = tableOf<DashboardEndpointOptions>(Declar
 
 class DeclaredDashboardPageOptions extends DeclaredDashboardEndpointOptions {
   /**
-   * Identifies operators by the headers of a request. If a request has no `Authorization`, the token with which the operator logged in is
-   * added as `Authorization: Bearer …`. `adminToken` creates one.
+   * Identifies operators by the headers of a request. A login sends the operator's token once, as `Authorization: Bearer …`. `adminToken`
+   * creates one.
    */
   override readonly authenticate: AuthenticateOperator = value(authentication, isFunction, {
     required: true,

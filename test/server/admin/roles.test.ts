@@ -20,6 +20,8 @@ const needed: Readonly<Record<string, Role>> = {
   showBulkJob: "read",
   listActions: "view",
   followTasks: "view",
+  listSessions: "admin",
+  endSession: "admin",
   listIncidents: "view",
   listFailures: "view",
   markIncident: "act",

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { systemClock } from "../../../runtime/clock.ts";
 import { HoldfastError } from "../../../task/fault.ts";
+import { millisecondsOf } from "../../../task/time.ts";
 import { packageVersion } from "../../../task/package.ts";
 import { assertOptions } from "../../../options/options.ts";
 import {
@@ -31,6 +32,8 @@ import {
   repeatsCsrf,
   strictCookie,
 } from "./login.ts";
+import { ledgerInMemory, OperatorSessions, sessionsOf } from "../../../admin/operator-sessions.ts";
+import { OpenIdLogin, openIdPath } from "./openid.ts";
 import type { Admin } from "../../../admin/operations.ts";
 import { errorReporter } from "../../../runtime/error-reporter.ts";
 import { defaultSettings } from "../../../runtime/options.ts";
@@ -38,6 +41,8 @@ import { insideOf } from "../../request.ts";
 import type { Tasks } from "../../tasks.ts";
 
 const mostLoginBytes = 16 * 1024;
+
+const usualSessionMs = 8 * 3_600_000;
 
 /** What a dashboard is made for. */
 interface Shown extends Administered {
@@ -54,7 +59,9 @@ export class DashboardRequests implements OperatorRequests {
   readonly #bodies: BodyReads;
   readonly #login: Login;
   readonly #files: PageFiles;
-  readonly #traceUrl: string | null;
+  readonly #openId: OpenIdLogin | undefined;
+  /** Where the page links to. */
+  readonly #urls: { readonly traceUrl: string | null; readonly runbookUrl: string | null };
   readonly #api: AdminRequests;
   /** The operators of requests to the admin endpoint below. */
   readonly #operators = new WeakMap<Request, Operator>();
@@ -62,7 +69,8 @@ export class DashboardRequests implements OperatorRequests {
   /** Throws `configuration` for options that would admit everyone, or no one, and if the page was not built. */
   constructor(shown: Shown, options: DashboardOptions) {
     assertOptions("createDashboard", options, dashboardOptions);
-    const { path = "/holdfast", authenticate, traceUrl, allowedHosts, allowedOrigins, ...limits } = options;
+    const { path = "/holdfast", authenticate, traceUrl, runbookUrl, openId, ...others } = options;
+    const { sessionMs, allowedHosts, allowedOrigins, ...limits } = others;
     this.path = path;
     this.#shown = shown;
     this.#names = new AllowedNames(
@@ -77,10 +85,19 @@ export class DashboardRequests implements OperatorRequests {
       path,
       gate: this.#gate,
       bodies: this.#bodies,
+      sessions:
+        sessionsOf(shown.admin) ??
+        new OperatorSessions(
+          ledgerInMemory(() => systemClock.now()),
+          systemClock,
+        ),
+      lastsMs: sessionMs === undefined ? usualSessionMs : millisecondsOf(sessionMs),
+      offer: openId && { path: openIdPath, label: openId.label ?? "Log in with your organization" },
       elapsed: () => systemClock.elapsed(),
     });
+    this.#openId = openId && new OpenIdLogin(openId, path, this.#login);
     this.#files = new PageFiles(path);
-    this.#traceUrl = traceUrl ?? null;
+    this.#urls = { traceUrl: traceUrl ?? null, runbookUrl: runbookUrl ?? null };
     const { admin, options: forms, onError } = shown;
     this.#api = new AdminRequests(
       { admin, options: forms, onError, events: undefined },
@@ -151,7 +168,7 @@ export class DashboardRequests implements OperatorRequests {
     const known = csrfIn(request);
     const csrf = known ?? newCsrf();
     const scope = { path: this.path, secure: request.url.startsWith("https:") };
-    const session = { actor, role, csrf, version: packageVersion, traceUrl: this.#traceUrl };
+    const session = { actor, role, csrf, version: packageVersion, ...this.#urls };
     return Response.json(session, {
       headers: known === undefined ? { "Set-Cookie": strictCookie(csrfCookie, csrf, scope) } : {},
     });
@@ -159,6 +176,8 @@ export class DashboardRequests implements OperatorRequests {
 
   async #logIn(request: Request, parsed: ParsedBody | undefined, address: string): Promise<Response> {
     const { method, url } = request;
+    const elsewhere = this.#openId?.answer(request);
+    if (elsewhere !== undefined) return elsewhere;
     if (method === "POST") return this.#login.byForm(request, parsed, address);
     if (method !== "GET")
       return refusal(405, "invalid_request", "Only GET and POST are allowed.", { Allow: "GET, POST" });
@@ -168,10 +187,11 @@ export class DashboardRequests implements OperatorRequests {
     return this.#login.logIn(request, token, searchParams.get("next") ?? "", address);
   }
 
-  #logOut(request: Request): Response {
+  async #logOut(request: Request): Promise<Response> {
     if (request.method !== "POST")
       return refusal(405, "invalid_request", "Only POST is allowed.", { Allow: "POST" });
     if (!repeatsCsrf(request)) throw strange();
+    await this.#login.leave(request);
     const headers = new Headers();
     for (const name of [operatorCookie, csrfCookie]) headers.append("Set-Cookie", noCookie(name, this.path));
     return new Response(null, { status: 204, headers });

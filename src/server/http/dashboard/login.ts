@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { OperatorSessions } from "../../../admin/operator-sessions.ts";
 import type { Operator } from "../operator-options.ts";
 import type { BodyReads } from "../body-reads.ts";
 import { adaptedRefusal, type OperatorGate, refusal } from "../operator-endpoint.ts";
@@ -18,13 +19,13 @@ export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => references[character] ?? character);
 }
 
-/** What an operator logged in with. */
+/** What stands for the session of an operator. */
 export const operatorCookie = "holdfast-operator";
 /** What a request that changes something has to repeat in a header, which no page of others can read or send. */
 export const csrfCookie = "holdfast-csrf";
 
-/** Browsers drop larger cookies without a word. */
-const mostChars = 3_900;
+/** The longest token that an operator may log in with. */
+const mostChars = 8_192;
 
 export interface CookieScope {
   readonly path: string;
@@ -32,27 +33,26 @@ export interface CookieScope {
   readonly secure: boolean;
 }
 
-/** The token in the cookie of a request; undefined if there is none. */
-function tokenIn(request: Request): string | undefined {
+/** What stands for the session of a request; undefined if there is none. */
+function secretIn(request: Request): string | undefined {
   const value = cookieIn(request, operatorCookie) ?? "";
-  const token = /^[\w-]+$/.test(value) ? Buffer.from(value, "base64url").toString("latin1") : "";
-  return isToken(token) ? token : undefined;
+  return secretForm.test(value) ? value : undefined;
 }
 
-/** Whether a text can be a token, which a header takes and a cookie has room for. */
+/** Whether a text can be a token, which a header takes. */
 function isToken(text: string): boolean {
-  return /^[\x21-\x7e]+$/.test(text) && text.length <= (mostChars / 4) * 3;
+  return /^[\x21-\x7e]+$/.test(text) && text.length <= mostChars;
 }
 
-function cookieIn({ headers }: Request, name: string): string | undefined {
+export function cookieIn({ headers }: Request, name: string): string | undefined {
   const prefix = `${name}=`;
   const pair = (headers.get("cookie") ?? "").split(/; */).find((each) => each.startsWith(prefix));
   return pair?.slice(prefix.length);
 }
 
 /** Lax, so that operators who follow a link to a task are logged in there. */
-function tokenCookie(token: string, scope: CookieScope): string {
-  return `${operatorCookie}=${Buffer.from(token, "latin1").toString("base64url")}; ${attributes("Lax", scope)}`;
+export function laxCookie(name: string, value: string, scope: CookieScope): string {
+  return `${name}=${value}; ${attributes("Lax", scope)}`;
 }
 
 export function strictCookie(name: string, value: string, scope: CookieScope): string {
@@ -68,12 +68,13 @@ function attributes(sameSite: "Lax" | "Strict", { path, secure }: CookieScope): 
 }
 
 const bytes = 32;
-const csrfForm = /^[\w-]{43}$/;
+/** Of what is made of so many bytes. */
+const secretForm = /^[\w-]{43}$/;
 
 /** The token in the cookie of a request, if it can be one of ours. */
 export function csrfIn(request: Request): string | undefined {
   const value = cookieIn(request, csrfCookie) ?? "";
-  return csrfForm.test(value) ? value : undefined;
+  return secretForm.test(value) ? value : undefined;
 }
 
 export function newCsrf(): string {
@@ -86,7 +87,7 @@ export function repeatsCsrf(request: Request): boolean {
   const given = request.headers.get("x-csrf-token") ?? "";
   return (
     expected !== undefined &&
-    csrfForm.test(given) &&
+    secretForm.test(given) &&
     timingSafeEqual(Buffer.from(given), Buffer.from(expected))
   );
 }
@@ -96,6 +97,11 @@ export interface LoginSetup {
   readonly path: string;
   readonly gate: OperatorGate;
   readonly bodies: BodyReads;
+  readonly sessions: OperatorSessions;
+  /** How long a session lasts. */
+  readonly lastsMs: number;
+  /** What the login page offers besides a token. */
+  readonly offer?: LoginOffer | undefined;
   /** Milliseconds since some point. */
   readonly elapsed: () => number;
 }
@@ -110,15 +116,26 @@ export class Login {
     this.#attempts = new LoginAttempts(setup.elapsed);
   }
 
-  /** The operator of a request, by the token of the login, or by the request's own authentication; or the refusal. */
+  /** The operator of a request, by the session of the login, or by the request's own authentication; or the refusal. */
   async operatorOf(request: Request): Promise<Operator | Response> {
-    const { gate } = this.#setup;
-    const token = request.headers.has("authorization") ? undefined : tokenIn(request);
-    if (token !== undefined) {
-      const operator = await gate.admit(withToken(request, token));
-      if (!(operator instanceof Response)) return operator;
-    }
-    return gate.admit(request);
+    const { gate, sessions } = this.#setup;
+    const secret = request.headers.has("authorization") ? undefined : secretIn(request);
+    const session = secret === undefined ? undefined : await sessions.find(secret);
+    if (session === undefined) return gate.admit(request);
+    gate.assertOpen();
+    return { actor: session.actor, role: session.role };
+  }
+
+  /** The login page, saying why a login elsewhere failed. */
+  failed(problem: string): Response {
+    const { path, offer } = this.#setup;
+    return loginPage({ path, offer, next: `${path}/`, problem, status: 401 });
+  }
+
+  /** Ends the session of a request. */
+  async leave(request: Request): Promise<void> {
+    const secret = secretIn(request);
+    if (secret !== undefined) await this.#setup.sessions.leave(secret);
   }
 
   /** The login page in the place of another one. */
@@ -127,6 +144,7 @@ export class Login {
     const challenge = { "WWW-Authenticate": refused.headers.get("www-authenticate") ?? "Bearer" };
     return loginPage({
       path: this.#setup.path,
+      offer: this.#setup.offer,
       next: this.#next(`${pathname}${search}`),
       status: 401,
       headers: challenge,
@@ -134,8 +152,8 @@ export class Login {
   }
 
   page(): Response {
-    const { path } = this.#setup;
-    return loginPage({ path, next: `${path}/`, status: 200 });
+    const { path, offer } = this.#setup;
+    return loginPage({ path, offer, next: `${path}/`, status: 200 });
   }
 
   /** Logs in by the form of the login page. */
@@ -146,25 +164,31 @@ export class Login {
 
   /** Logs an operator in by a token, and redirects to `next`. */
   async logIn(request: Request, token: string, next: string, address: string): Promise<Response> {
-    const { path, gate } = this.#setup;
+    const { path, gate, offer } = this.#setup;
     const place = this.#next(next);
     const waitMs = this.#attempts.begin(address);
     if (waitMs > 0) {
       const headers = { "Retry-After": String(Math.ceil(waitMs / 1_000)) };
       const problem = "Too many failed logins. Try again in a minute.";
-      return loginPage({ path, next: place, problem, status: 429, headers });
+      return loginPage({ path, offer, next: place, problem, status: 429, headers });
     }
     const operator = isToken(token) ? await gate.admit(withToken(request, token)) : undefined;
     if (operator === undefined || operator instanceof Response) {
       const headers = { "WWW-Authenticate": operator?.headers.get("www-authenticate") ?? "Bearer" };
       const problem = "This token is not valid.";
-      return loginPage({ path, next: place, problem, status: 401, headers });
+      return loginPage({ path, offer, next: place, problem, status: 401, headers });
     }
     this.#attempts.succeeded(address);
-    const scope = { path, secure: isHttps(request) };
-    const headers = new Headers({ Location: place });
-    headers.append("Set-Cookie", tokenCookie(token, scope));
-    headers.append("Set-Cookie", strictCookie(csrfCookie, newCsrf(), scope));
+    return this.begin(operator, place, isHttps(request));
+  }
+
+  /** Begins the session of an operator, and redirects to `next`. */
+  async begin({ actor, role = "admin" }: Operator, next: string, secure: boolean): Promise<Response> {
+    const { path, sessions, lastsMs } = this.#setup;
+    const secret = await sessions.begin(actor, role, lastsMs);
+    const headers = new Headers({ Location: this.#next(next) });
+    headers.append("Set-Cookie", laxCookie(operatorCookie, secret, { path, secure }));
+    headers.append("Set-Cookie", strictCookie(csrfCookie, newCsrf(), { path, secure }));
     return new Response(null, { status: 303, headers });
   }
 
@@ -180,7 +204,7 @@ export class Login {
 }
 
 /** Whether the browser uses HTTPS, possibly only to a proxy: the origin of its page shows that. */
-function isHttps({ url, headers }: Request): boolean {
+export function isHttps({ url, headers }: Request): boolean {
   return (headers.get("origin") ?? url).startsWith("https:");
 }
 
@@ -266,6 +290,7 @@ body { margin: 0; min-height: 100vh; display: grid; place-items: center; }
 main { box-sizing: border-box; width: min(24rem, 92vw); padding: 1.5rem; background: light-dark(#ffffff, #171e27); border: 1px solid light-dark(#d8dde4, #323d4b); border-radius: 10px; }
 h1 { margin: 0 0 1rem; font-size: 1.45rem; }
 label { display: block; margin-bottom: .25rem; }
+a { color: light-dark(#0b5cad, #83bdff); }
 input, button { box-sizing: border-box; width: 100%; font: inherit; padding: .5rem .7rem; border-radius: 6px; border: 1px solid light-dark(#7b8794, #6b7a8c); background: none; color: inherit; }
 button { margin-top: 1rem; cursor: pointer; background: light-dark(#0b5cad, #83bdff); border-color: transparent; color: light-dark(#ffffff, #0d1620); }
 :focus-visible { outline: 2px solid light-dark(#0b5cad, #83bdff); outline-offset: 2px; }
@@ -277,19 +302,33 @@ const styleHash = createHash("sha256").update(style).digest("base64");
 /** The page has one style and no script. */
 const policy = `default-src 'none'; img-src data:; style-src 'sha256-${styleHash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
 
+/** A login elsewhere. */
+export interface LoginOffer {
+  /** Below the path of the dashboard. */
+  readonly path: string;
+  readonly label: string;
+}
+
 export interface LoginPage {
   /** Of the dashboard. */
   readonly path: string;
   /** Where to go after the login. */
   readonly next: string;
+  readonly offer?: LoginOffer | undefined;
   /** Why the login failed. */
   readonly problem?: string;
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+function offerOf(path: string, next: string, offer: LoginOffer | undefined): string {
+  if (offer === undefined) return "";
+  const href = `${path}${offer.path}?next=${encodeURIComponent(next)}`;
+  return `<p><a href="${escapeHtml(href)}">${escapeHtml(offer.label)}</a></p>\n`;
+}
+
 /** The page where operators log in: the only page that is public. */
-export function loginPage({ path, next, problem, status, headers }: LoginPage): Response {
+export function loginPage({ path, next, offer, problem, status, headers }: LoginPage): Response {
   const html = `<!doctype html>
 <html lang="en">
 <head>
@@ -302,7 +341,7 @@ export function loginPage({ path, next, problem, status, headers }: LoginPage): 
 <body>
 <main>
 <h1>Holdfast</h1>
-${problem === undefined ? "" : `<p role="alert">${escapeHtml(problem)}</p>\n`}<form method="post" action="${escapeHtml(path)}/login">
+${problem === undefined ? "" : `<p role="alert">${escapeHtml(problem)}</p>\n`}${offerOf(path, next, offer)}<form method="post" action="${escapeHtml(path)}/login">
 <input type="hidden" name="next" value="${escapeHtml(next)}">
 <label for="token">Operator token</label>
 <input id="token" name="token" type="password" autocomplete="current-password" spellcheck="false" required autofocus>

@@ -24,7 +24,11 @@ interface IncidentCardProps {
 
 /** A cause of failures, whom it hits, and what can be done about it. */
 export function IncidentCard({ incident, isPaused, now, onChange }: IncidentCardProps): JSX.Element {
+  const { session } = useServices();
   const { cause, tool, taskId, firstAt, lastAt, trend, note } = incident;
+  const runbook = session.runbookUrl
+    ?.replaceAll("{tool}", encodeURIComponent(tool))
+    .replaceAll("{cause}", encodeURIComponent(cause));
   const name = incidentName(incident);
   const versions = versionsText(incident);
   return (
@@ -40,7 +44,12 @@ export function IncidentCard({ incident, isPaused, now, onChange }: IncidentCard
         </span>{" "}
         <span>
           last <Ago at={lastAt} now={now} /> in <Link to={taskPath(taskId)}>this task</Link>
-        </span>
+        </span>{" "}
+        {runbook !== undefined && (
+          <a href={runbook} rel="noreferrer" aria-label={`Runbook: ${name}`}>
+            Runbook
+          </a>
+        )}
       </p>
       <Bars label="failures in the last hour" numbers={trend} per="five minutes" />
       {note !== null && <p class="note">{note}</p>}

@@ -1,0 +1,137 @@
+import type { Configuration } from "openid-client";
+import { HoldfastError } from "../../../task/fault.ts";
+import { assertOperator } from "../operator-endpoint.ts";
+import type { OpenIdOptions } from "../operator-options.ts";
+import { cookieIn, isHttps, laxCookie, type Login, noCookie } from "./login.ts";
+
+/** What a login has to come back with: its state, nonce and verifier, and where it is to lead. For ten minutes. */
+const loginCookie = "holdfast-openid";
+const loginLastsSeconds = 600;
+
+/** Below the path of the dashboard. */
+export const openIdPath = "/login/openid";
+const callbackPath = `${openIdPath}/callback`;
+
+interface Begun {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  readonly next: string;
+}
+
+/** Logs operators in with OpenID Connect: authorization code flow with PKCE. */
+export class OpenIdLogin {
+  readonly #options: OpenIdOptions;
+  readonly #path: string;
+  readonly #login: Login;
+  #found: Promise<Configuration> | undefined;
+
+  constructor(options: OpenIdOptions, path: string, login: Login) {
+    this.#options = options;
+    this.#path = path;
+    this.#login = login;
+  }
+
+  /** Answers a request below `openIdPath`; undefined for another one. */
+  answer(request: Request): Promise<Response> | undefined {
+    const { pathname } = new URL(request.url);
+    if (request.method !== "GET") return undefined;
+    if (pathname === `${this.#path}${openIdPath}`) return this.#begin(request);
+    return pathname === `${this.#path}${callbackPath}` ? this.#end(request) : undefined;
+  }
+
+  async #begin(request: Request): Promise<Response> {
+    const client = await import("openid-client");
+    const issuer = await this.#issuer();
+    const begun: Begun = {
+      state: client.randomState(),
+      nonce: client.randomNonce(),
+      verifier: client.randomPKCECodeVerifier(),
+      next: new URL(request.url).searchParams.get("next") ?? "",
+    };
+    const url = client.buildAuthorizationUrl(issuer, {
+      redirect_uri: this.#options.redirectUri,
+      scope: this.#options.scope ?? "openid profile email",
+      code_challenge: await client.calculatePKCECodeChallenge(begun.verifier),
+      code_challenge_method: "S256",
+      state: begun.state,
+      nonce: begun.nonce,
+    });
+    const value = Buffer.from(JSON.stringify(begun)).toString("base64url");
+    const cookie = laxCookie(loginCookie, value, this.#scope(request));
+    const headers = { Location: url.href, "Set-Cookie": `${cookie}; Max-Age=${loginLastsSeconds}` };
+    return new Response(null, { status: 303, headers });
+  }
+
+  async #end(request: Request): Promise<Response> {
+    const client = await import("openid-client");
+    const begun = begunIn(request);
+    if (begun === undefined)
+      return this.#failed("The login took too long, or began in another browser. Try again.");
+    const issuer = await this.#issuer();
+    const back = new URL(this.#options.redirectUri);
+    back.search = new URL(request.url).search;
+    let claims: Readonly<Record<string, unknown>> | undefined;
+    try {
+      const tokens = await client.authorizationCodeGrant(issuer, back, {
+        pkceCodeVerifier: begun.verifier,
+        expectedState: begun.state,
+        expectedNonce: begun.nonce,
+        idTokenExpected: true,
+      });
+      claims = tokens.claims();
+    } catch {
+      return this.#failed("The identity provider did not confirm this login. Try again.");
+    }
+    const operator = claims && (await this.#options.operator(claims));
+    if (operator === undefined || operator === null)
+      return this.#failed("You are known, but no operator of this server. Ask those who run it.");
+    assertOperator(operator, "dashboard");
+    const answer = await this.#login.begin(operator, begun.next, this.#scope(request).secure);
+    answer.headers.append("Set-Cookie", noCookie(loginCookie, this.#path));
+    return answer;
+  }
+
+  #failed(problem: string): Response {
+    const answer = this.#login.failed(problem);
+    answer.headers.append("Set-Cookie", noCookie(loginCookie, this.#path));
+    return answer;
+  }
+
+  /** Behind a proxy, the address that the provider redirects to says how browsers come here. */
+  #scope(request: Request): { readonly path: string; readonly secure: boolean } {
+    const secure = this.#options.redirectUri.startsWith("https:") || isHttps(request);
+    return { path: this.#path, secure };
+  }
+
+  /** What the provider says of itself, read at the first login, and again after a failure. */
+  #issuer(): Promise<Configuration> {
+    this.#found ??= this.#discover().catch((cause: unknown) => {
+      this.#found = undefined;
+      throw new HoldfastError("stopping", "The identity provider does not answer. Try again.", { cause });
+    });
+    return this.#found;
+  }
+
+  async #discover(): Promise<Configuration> {
+    const { issuer, clientId, clientSecret } = this.#options;
+    const client = await import("openid-client");
+    const execute = issuer.startsWith("http://localhost") || issuer.startsWith("http://127.0.0.1");
+    return client.discovery(new URL(issuer), clientId, clientSecret, undefined, {
+      ...(execute && { execute: [client.allowInsecureRequests] }),
+    });
+  }
+}
+
+function begunIn(request: Request): Begun | undefined {
+  try {
+    const value = Buffer.from(cookieIn(request, loginCookie) ?? "", "base64url").toString();
+    const begun = JSON.parse(value) as Partial<Begun>;
+    const { state, nonce, verifier, next } = begun;
+    return [state, nonce, verifier, next].every((each) => typeof each === "string")
+      ? (begun as Begun)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

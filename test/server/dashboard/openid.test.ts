@@ -1,0 +1,112 @@
+import type { Operator } from "holdfast/http";
+import { expect, it } from "vitest";
+import { Browser } from "./browser.ts";
+import { IdentityProvider, type NextLogin } from "./identity-provider.ts";
+import { shown, type ShownServer } from "./shown.ts";
+
+/** Where the dashboard seems to be: nobody listens there, and the test takes the way back itself. */
+const home = "https://ops.example.com";
+
+const people: Readonly<Record<string, Operator>> = {
+  "ann@example.com": { actor: "ann@example.com", role: "act" },
+};
+
+interface World extends ShownServer {
+  readonly provider: IdentityProvider;
+  /** Begins a login, and resolves with the path and query that the provider sends the browser back to. */
+  readonly sentBack: (browser: Browser, next?: string) => Promise<string>;
+}
+
+async function world(): Promise<World> {
+  const provider = await IdentityProvider.start();
+  const server = await shown({
+    dashboard: {
+      openId: {
+        issuer: provider.issuer,
+        clientId: provider.client.id,
+        clientSecret: provider.client.secret,
+        redirectUri: `${home}/holdfast/login/openid/callback`,
+        label: "Log in with Example",
+        operator: ({ email }) => people[String(email)],
+      },
+    },
+  });
+  const sentBack = async (browser: Browser, next = "/holdfast/tools"): Promise<string> => {
+    const begun = await browser.ask(`/holdfast/login/openid?next=${encodeURIComponent(next)}`);
+    expect(begun.status).toBe(303);
+    const { headers } = await fetch(begun.headers.get("location") ?? "", { redirect: "manual" });
+    const { origin, pathname, search } = new URL(headers.get("location") ?? "");
+    expect(origin).toBe(home);
+    return `${pathname}${search}`;
+  };
+  return { ...server, provider, sentBack };
+}
+
+it("logs in whom the provider knows and the server wants, with the role that it gives, and records that", async () => {
+  const { browser, sentBack, tasks } = await world();
+  const page = await (await browser.ask("/holdfast/tools")).text();
+  expect(page).toContain('<a href="/holdfast/login/openid?next=%2Fholdfast%2Ftools">Log in with Example</a>');
+  const back = await browser.ask(await sentBack(browser));
+  expect([back.status, back.headers.get("location")]).toEqual([303, "/holdfast/tools"]);
+  for (const cookie of browser.set) expect(cookie).toMatch(/; HttpOnly/);
+  expect(browser.set.filter((cookie) => /^holdfast-operator/.test(cookie))).toEqual([
+    expect.stringMatching(/SameSite=Lax; Secure$/),
+  ]);
+  expect(await browser.session()).toMatchObject({ actor: "ann@example.com", role: "act" });
+  expect(browser.cookies.has("holdfast-openid")).toBe(false);
+  expect(await tasks.admin.actions()).toMatchObject([{ actor: "ann@example.com", action: "login" }]);
+});
+
+it("leads nowhere else", async () => {
+  const { browser, sentBack } = await world();
+  const back = await browser.ask(await sentBack(browser, "https://evil.example/"));
+  expect(back.headers.get("location")).toBe("/holdfast/");
+});
+
+it("takes no answer that it did not ask for, in this browser and just now", async () => {
+  const { browser, origin, sentBack } = await world();
+  const stolen = await sentBack(browser);
+  const refused = async (by: Browser, path: string): Promise<void> => {
+    const answer = await by.ask(path);
+    expect([path, answer.status]).toEqual([path, 401]);
+    expect(await answer.text()).toContain('<p role="alert">');
+    expect(by.cookies.has("holdfast-operator")).toBe(false);
+  };
+  await refused(new Browser(origin), stolen);
+  await refused(browser, stolen.replace(/state=[^&]+/, "state=other"));
+  const used = await sentBack(browser);
+  expect((await browser.ask(used)).status).toBe(303);
+  const another = new Browser(origin);
+  await sentBack(another);
+  await refused(another, used);
+  await refused(another, "/holdfast/login/openid/callback");
+});
+
+it.each<[string, NextLogin]>([
+  ["for another client", { claims: { sub: "1" }, wrong: { aud: "other" } }],
+  ["of another issuer", { claims: { sub: "1" }, wrong: { iss: "https://other.example" } }],
+  ["of another login", { claims: { sub: "1" }, wrong: { nonce: "other" } }],
+  ["that is too old", { claims: { sub: "1" }, wrong: { exp: 1 } }],
+  ["for nobody that is an operator", { claims: { sub: "2", email: "eve@example.com" } }],
+])("refuses an id token %s", async (_, next) => {
+  const { browser, provider, sentBack, tasks } = await world();
+  provider.next = next;
+  expect((await browser.ask(await sentBack(browser))).status).toBe(401);
+  expect(browser.cookies.has("holdfast-operator")).toBe(false);
+  expect(await tasks.admin.actions()).toEqual([]);
+});
+
+it("says that the provider is away, and asks it again", async () => {
+  const server = await shown({
+    dashboard: {
+      openId: {
+        issuer: "http://127.0.0.1:1",
+        clientId: "dashboard",
+        redirectUri: `${home}/holdfast/login/openid/callback`,
+        operator: () => undefined,
+      },
+    },
+  });
+  for (let time = 0; time < 2; time++)
+    expect((await server.browser.ask("/holdfast/login/openid")).status).toBe(503);
+});
