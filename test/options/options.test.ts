@@ -129,6 +129,7 @@ const samples: Readonly<Record<string, readonly [text: string, value: unknown]>>
     "https://traces.example.com/{traceId}",
     "https://traces.example.com/{traceId}",
   ],
+  HOLDFAST_DASHBOARD_RUNBOOK_URL: ["https://wiki.example.com/{tool}", "https://wiki.example.com/{tool}"],
 };
 
 const variablesOf = ({ rows }: Table<object>): [name: string, row: Row, variable: string][] =>
