@@ -15,6 +15,10 @@ export interface TaskNodeOptions {
   readonly roles?: readonly Role[];
   /** Whether the work of a task is a step, which is journalled. */
   readonly hasStep?: boolean;
+  /** More such steps, one after another. */
+  readonly steps?: number;
+  /** The length of its result. */
+  readonly bytes?: number;
 }
 
 /** A process of the library without its servers: it creates, runs and reads tasks through the runtime. */
@@ -28,35 +32,37 @@ export class TaskNode implements AsyncDisposable {
   /** With the default options, except for the number of tasks that may wait. */
   static async start(
     store: TaskStore,
-    { roles = ["serve", "work"], hasStep = false }: TaskNodeOptions = {},
+    { roles = ["serve", "work"], hasStep = false, steps = 0, bytes = 2 }: TaskNodeOptions = {},
   ): Promise<TaskNode> {
     const registry = new Registry();
+    registry.add("wait", {}, (_, task) => task.waitForEvent("never", "never"));
     registry.add("add", {}, async (_, task) => {
       if (hasStep) await task.step("add", async () => 19 + 23);
-      return { content: [{ type: "text", text: "42" }] };
+      for (let n = 0; n < steps; n++) await task.step(`add ${n}`, async () => 19 + 23);
+      return { content: [{ type: "text", text: "42".padEnd(bytes, ".") }] };
     });
-    const options = { roles, maxUnfinished: null };
+    const options = { roles, maxUnfinished: null, maxRetained: null, maxBodyBytes: 2 * bytes + 1_048_576 };
     const runtime = createRuntime({ store, registry, options });
     await runtime.start();
     return new TaskNode(runtime);
   }
 
   /** Creates a task; resolves when it is durable. */
-  async create(id = newId()): Promise<void> {
-    await this.#runtime.create({ ...call, id });
+  async create(id = newId(), more: Partial<TaskCall> = {}): Promise<void> {
+    await this.#runtime.create({ ...call, ...more, id });
   }
 
   /** The whole life of a task, as its client sees it: created, run by any process, and read once it has ended. */
-  async life(): Promise<void> {
+  async life(principal: string | null = null): Promise<void> {
     const id = newId();
     let changed = Promise.withResolvers<void>();
     const unwatch = this.watch(id, () => changed.resolve());
     try {
-      await this.create(id);
+      await this.create(id, { principal });
       for (;;) {
         changed = Promise.withResolvers();
         await changed.promise;
-        const { task, outcome } = await this.#runtime.get(id, nobody);
+        const { task, outcome } = await this.#runtime.get(id, { ...nobody, principal });
         if (!isTerminal(task.state)) continue;
         if (outcome?.kind !== "result") throw new Error(`A task ended unexpectedly: ${JSON.stringify(task)}`);
         return;

@@ -25,6 +25,7 @@ export class PostgresOnlooker implements Onlooker {
 
   async problems(jobs: readonly Job[]): Promise<string[]> {
     if (jobs.every(({ taskId }) => taskId === undefined)) return []; // the tables may not be there yet
+    const told = jobs.map((job) => ({ ...job })); // clients go on meanwhile
     const records = await this.#records();
     const answers = await this.#rows<{ task_id: string; value: string | null }>(
       `select task_id, value from ${schema}.journal where key = 'word'`,
@@ -37,7 +38,7 @@ export class PostgresOnlooker implements Onlooker {
       answerIn({ store: secret?.value, task, entry: "word", value }),
     ];
     return lostPromises(
-      jobs,
+      told,
       new Map(
         records.map(({ id, state, cancelRequestedAt }) => [
           id,
