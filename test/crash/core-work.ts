@@ -81,6 +81,8 @@ export class CoreWork {
 /** The task and its outcome, as every later server has to show them. */
 export async function endOf(task: SeenTask, taskId: string, rpc: CoreRpc): Promise<string> {
   const answer = await rpc.outcome(taskId);
-  if (task.status === "completed") resultOf(answer, `tasks/result ${taskId}`); // an error is the server's
+  // An error may be the server's, and not what became of the task.
+  if (task.status === "completed" || ("error" in answer && answer.error.message.includes("not answering")))
+    resultOf(answer, `tasks/result ${taskId}`);
   return JSON.stringify({ ...task, ...answer, jsonrpc: undefined, id: undefined });
 }
