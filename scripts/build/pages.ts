@@ -60,7 +60,8 @@ export async function llmsTexts(
 
 /** The first sentence below the title, without links. */
 function about(text: string): string {
-  const first = text.split(/\n{2,}/).find((block) => /^[A-Za-z`*[]/.test(block)) ?? "";
+  const prose = text.replace(/^```[^]*?^```$/gm, "");
+  const first = prose.split(/\n{2,}/).find((block) => /^[A-Za-z`*[]/.test(block)) ?? "";
   const line = first.replace(/\s+/g, " ").replace(/\[([^\]]+)\]\([^)]+\)/g, "$1");
   return /^.*?[.:](?= |$)/.exec(line)?.[0].replace(/:$/, ".") ?? line;
 }
