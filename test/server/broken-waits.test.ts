@@ -35,7 +35,7 @@ async function sessions(tools: (tasks: Tasks) => void, principal: string | null 
   const fetch = async (to: string, init: RequestInit): Promise<Response> => {
     const request = new Request(to, init);
     const body: unknown = request.method === "POST" ? await request.json() : undefined;
-    return responseOf(await all.fetch({ request, body, owner: { principal }, ...admitted }));
+    return responseOf(await all.fetch({ request, body, owner: { principal }, admitted }));
   };
   return {
     clock,

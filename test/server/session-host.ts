@@ -87,6 +87,6 @@ export class SessionHost {
   async #fetchAs(principal: string | null, url: string, init: RequestInit): Promise<Response> {
     const request = new Request(url, init);
     const body: unknown = request.method === "POST" ? await request.json() : undefined;
-    return responseOf(await this.sessions.fetch({ request, body, owner: { principal }, ...admitted }));
+    return responseOf(await this.sessions.fetch({ request, body, owner: { principal }, admitted }));
   }
 }

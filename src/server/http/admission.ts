@@ -127,15 +127,42 @@ export interface Arrived {
 /** Answers a request that was let in. */
 export type Respond = (admitted: Admitted) => Promise<Outgoing>;
 
-/** A request that was let in. Only `Admission` makes one. */
-export interface Admitted {
+/** A request that was let in. Only `Admission` can make one, so what takes one is reached through `admit` alone. */
+class AdmittedRequest {
+  readonly #admission: Admission;
+  readonly #resource: ProtectedResource | undefined;
+  readonly #arrived: Arrived;
   /** The scopes that it needed of its sender's token. */
   readonly needed: readonly string[];
+
+  constructor(
+    admission: Admission,
+    resource: ProtectedResource | undefined,
+    arrived: Arrived,
+    needed: readonly string[],
+  ) {
+    this.#admission = admission;
+    this.#resource = resource;
+    this.#arrived = arrived;
+    this.needed = needed;
+  }
+
+  get sender(): Sender {
+    return this.#arrived.sender;
+  }
+
   /** The refusal of it, if it needs these scopes too. */
-  readonly refusal: (more?: readonly string[]) => Response | undefined;
+  refusal(more: readonly string[] = []): Response | undefined {
+    return this.#resource?.refusal(this.sender, [...this.needed, ...more]);
+  }
+
   /** Admits messages that the request stands for, as if its sender had sent them. */
-  readonly admit: (messages: readonly JSONRPCRequest[], respond: Respond) => Promise<Outgoing>;
+  admit(messages: readonly JSONRPCRequest[], respond: Respond): Promise<Outgoing> {
+    return this.#admission.admit({ ...this.#arrived, isGet: false, body: messages }, respond);
+  }
 }
+
+export type Admitted = AdmittedRequest;
 
 /** What is asked of each request once its sender and body are known: scopes, then rates, then room for it. */
 export class Admission {
@@ -163,11 +190,8 @@ export class Admission {
     if (limited !== undefined) return tooFastRequests(body, this.#server.errorOf(limited));
     return this.#openRequests.serve(arrived, async () => {
       if (sender.access !== undefined) needed.push(...(await this.#server.scopesOfTasks(body, principal)));
-      const refusal = (more: readonly string[] = []): Response | undefined =>
-        this.#resource?.refusal(sender, [...needed, ...more]);
-      const admit: Admitted["admit"] = (messages, answer) =>
-        this.admit({ ...arrived, isGet: false, body: messages }, answer);
-      return refusal() ?? respond({ needed, refusal, admit });
+      const admitted = new AdmittedRequest(this, this.#resource, arrived, needed);
+      return admitted.refusal() ?? respond(admitted);
     });
   }
 }

@@ -158,13 +158,13 @@ export class FastPath {
     if (version !== generation) {
       const session = messages.session(String(headers["mcp-session-id"]), sender.principal);
       if (session === undefined || !session.takes(body, version ?? null)) return undefined;
-      return ({ needed }) => session.poll(body, sender, needed);
+      return (admitted) => session.poll(body, admitted);
     }
     if (!messages.isReadyFor(body, (name) => headers[name] as string, sender)) return undefined;
-    return () => {
+    return (admitted) => {
       const exchange = messages.begin(
         body,
-        sender,
+        admitted,
         () => fromNode(incoming, goneSignal(outgoing), null),
         headers.accept ?? null,
       );

@@ -108,7 +108,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     const { body } = read;
     const arrived = { isGet: request.method === "GET", body, sender, left: () => request.signal };
     return admission.admit(arrived, (admitted) =>
-      messages.answer({ request, body, owner: sender, ...admitted }),
+      messages.answer({ request, body, owner: sender, admitted }),
     );
   }
 

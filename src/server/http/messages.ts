@@ -17,7 +17,7 @@ import type { Owner, RequestTrace } from "../request.ts";
 import { identityOf, type AuthorIdentity } from "../server-identity.ts";
 import type { TaskServer } from "../task-server.ts";
 import { TaskRequests, type Exchange, type Outgoing } from "./exchange.ts";
-import type { Sender } from "./identify.ts";
+import type { Admitted } from "./admission.ts";
 import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
 import { sessionLimits } from "./body-reads.ts";
 import type { EarlierRevisions, Incoming, PolledSession } from "./sessions/incoming.ts";
@@ -109,7 +109,7 @@ export class Messages {
   /** Begins to answer a message of ours. The caller reports when the client disconnects. */
   begin(
     message: ExactMessage,
-    sender: Sender,
+    { sender }: Admitted,
     http: () => Request | undefined,
     accept: string | null,
   ): Exchange {

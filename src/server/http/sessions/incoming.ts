@@ -5,7 +5,8 @@ import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
 
 /** An admitted request of an earlier revision. */
-export interface Incoming extends Admitted {
+export interface Incoming {
+  readonly admitted: Admitted;
   readonly request: Request;
   /** The parsed JSON of a POST; undefined for other methods. */
   readonly body: unknown;
@@ -16,8 +17,8 @@ export interface Incoming extends Admitted {
 export interface PolledSession {
   /** Whether `poll` answers a message that came with this version in its header, null for none. */
   takes(message: unknown, version: string | null): message is JSONRPCRequest;
-  /** Answers one that it takes, as JSON. Its sender has the scopes that were needed. */
-  poll(message: JSONRPCRequest, sender: Sender, needed: readonly string[]): Promise<Outgoing>;
+  /** Answers one that it takes, as JSON. */
+  poll(message: JSONRPCRequest, admitted: Admitted): Promise<Outgoing>;
 }
 
 /** What serves the requests of earlier revisions. */

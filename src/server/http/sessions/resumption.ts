@@ -42,7 +42,8 @@ export class Resumption {
     const last = eventId === null ? undefined : log.ids.parse(eventId);
     if (eventId !== null && last === undefined) return nothingToResume();
     const refused =
-      (await transport.refusal(incoming)) ?? incoming.refusal(last === undefined ? [] : [...streams.needed]);
+      (await transport.refusal(incoming)) ??
+      incoming.admitted.refusal(last === undefined ? [] : [...streams.needed]);
     if (refused !== undefined) return refused;
     // Of the log of another process, the client has seen nothing in this one.
     const isOurs = last?.log === log.name;
@@ -74,7 +75,7 @@ export class Resumption {
   async #resumeEarlier(calls: readonly OpenCall[], incoming: Incoming): Promise<Outgoing> {
     const { server, principal, streams, transport, maxOpenRequests } = this.#parts;
     if (calls.length === 0) return nothingToResume();
-    return incoming.admit(calls.map(messageOf), async (admitted) => {
+    return incoming.admitted.admit(calls.map(messageOf), async (admitted) => {
       const needed = [...admitted.needed, ...(await server.scopesOfTasks(calls.map(joinedBy), principal))];
       const refused = admitted.refusal(needed);
       if (refused !== undefined) return refused;
@@ -87,7 +88,7 @@ export class Resumption {
       }
       const extra = extraInfo(incoming);
       const session = this.#parts.session();
-      const stream = streams.begin(calls, [...incoming.needed, ...needed]);
+      const stream = streams.begin(calls, [...incoming.admitted.needed, ...needed]);
       const response = this.#resume(stream, undefined, incoming);
       for (const call of calls) {
         if (call.request !== undefined) transport.receive([messageOf(call)], extra);

@@ -161,7 +161,7 @@ export class SessionTransport implements Transport {
     if (form === "json") return this.#answerAsJson(messages, requests, incoming);
     const stream = this.#streams.begin(
       requests.map((request) => this.#callOf(request)),
-      incoming.needed,
+      incoming.admitted.needed,
     );
     const response = this.carry(stream, incoming);
     const resumable = this.#streams.areResumable && this.takesPriming(incoming, messages);
@@ -190,7 +190,7 @@ export class SessionTransport implements Transport {
   ): Promise<Outgoing> {
     const { signal } = incoming.request;
     const calls = requests.map(({ id }) => ({ id }));
-    const stream = this.#streams.begin(calls, incoming.needed, "json");
+    const stream = this.#streams.begin(calls, incoming.admitted.needed, "json");
     const answers = Promise.all(calls.map(({ id }) => this.#answerTo(id)));
     const gone = (): void => this.#streams.disconnected(stream);
     signal.addEventListener("abort", gone, { once: true });

@@ -10,6 +10,7 @@ import type { Clock } from "../../../runtime/clock.ts";
 import type { DispatchedServer } from "../../dispatch/dispatch-transport.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
+import type { Admitted } from "../admission.ts";
 import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
 import { shareOf, type Share } from "../../limits.ts";
@@ -211,7 +212,7 @@ export class Session implements PolledSession {
     return agreed !== undefined && (version === null || version === agreed);
   }
 
-  poll(message: JSONRPCRequest, sender: Sender, needed: readonly string[]): Promise<Outgoing> {
+  poll(message: JSONRPCRequest, { sender, needed }: Admitted): Promise<Outgoing> {
     this.#streams.needs(needed);
     this.#state.requested(message);
     return this.#counted(() => this.#transport.poll(message, authInfoOf(sender)));
@@ -267,9 +268,9 @@ export class Session implements PolledSession {
     const refused =
       (await this.#transport.refusal(incoming, messages)) ??
       this.#tooManyOpen(incoming) ??
-      incoming.refusal(this.#neededFor(messages));
+      incoming.admitted.refusal(this.#neededFor(messages));
     if (refused !== undefined) return refused;
-    this.#streams.needs(incoming.needed);
+    this.#streams.needs(incoming.admitted.needed);
     this.#state.received(messages);
     const response = await this.#transport.post(messages, incoming);
     const isPassedOn = await this.#forwarded.passOn(messages, incoming.owner.access?.scopes);
