@@ -47,7 +47,7 @@ export async function llmsTexts(
   };
   const pages = await readPages();
   const lists = [...Map.groupBy(pages, ({ part }) => part)].map(([part, of]) => {
-    const lines = of.map(({ path, title, text }) => `- [${title}](${linkTo(path)}): ${about(text)}`);
+    const lines = of.map(({ path, title, text }) => `- [${title}](${linkTo(path)})${about(text)}`);
     return `## ${titleOf(part)}\n\n${lines.join("\n")}`;
   });
   const forUsers = pages.filter(({ part }) => part !== "internals" && part !== "api");
@@ -58,10 +58,11 @@ export async function llmsTexts(
   };
 }
 
-/** The first sentence below the title, without links. */
+/** The first sentence below the title, without links, behind a colon; nothing of a page that has only a table. */
 function about(text: string): string {
   const prose = text.replace(/^```[^]*?^```$/gm, "");
   const first = prose.split(/\n{2,}/).find((block) => /^[A-Za-z`*[]/.test(block)) ?? "";
   const line = first.replace(/\s+/g, " ").replace(/\[([^\]]+)\]\([^)]+\)/g, "$1");
-  return /^.*?[.:](?= |$)/.exec(line)?.[0].replace(/:$/, ".") ?? line;
+  const sentence = /^.*?[.:](?= |$)/.exec(line)?.[0].replace(/:$/, ".") ?? line;
+  return sentence === "" ? "" : `: ${sentence}`;
 }
