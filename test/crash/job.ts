@@ -51,6 +51,8 @@ export interface Job {
   replied?: boolean;
   /** When (monotonic, in ms) and by whom the question was shown as answered. */
   answered?: { readonly at: number; readonly servers: Set<unknown> };
+  /** Why its client last gave up on a server. */
+  refused?: string;
   /** What `tasks/get` and `tasks/result` showed when the task had ended, or the direct answer; later reads have to be the same. */
   ended?: string;
 }

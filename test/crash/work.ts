@@ -59,6 +59,7 @@ export class Work {
         ? server.coreWork.drive(job, server.core, signal)
         : this.#drive(job, server.rpc, signal));
     } catch (error) {
+      job.refused = String(error);
       this.#note(error);
     }
   }

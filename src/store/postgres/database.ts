@@ -6,6 +6,7 @@ import {
   backendOf,
   isBroken,
   isConnectionFault,
+  isStatementLost,
   isWrongServer,
   refuseStandby,
   storeFailed,
@@ -117,7 +118,7 @@ export class Database implements Queries {
     await this.#pool.end();
   }
 
-  async #query(sql: string, values: readonly SqlValue[]): Promise<Row[]> {
+  async #query(sql: string, values: readonly SqlValue[], mayRepeat = true): Promise<Row[]> {
     const [client, session] = await this.#connect();
     try {
       const result = await client.query(statement(sql, values, this.#nameOf(sql, session)));
@@ -125,6 +126,7 @@ export class Database implements Queries {
       return rowsOf(result);
     } catch (error) {
       client.release(this.#failed(error));
+      if (mayRepeat && isStatementLost(error)) return this.#query(sql, values, false);
       throw error;
     }
   }
@@ -145,8 +147,9 @@ export class Database implements Queries {
     });
   }
 
-  #nameOf(sql: string, { prepares }: Session): string | undefined {
-    return prepares ? this.#statements.nameOf(sql) : undefined;
+  /** While a connection is in use, names may change: before its next use it gives up all that it keeps, also under new names. */
+  #nameOf(sql: string, { prepares, generation }: Session): string | undefined {
+    return prepares && generation === this.#statements.generation ? this.#statements.nameOf(sql) : undefined;
   }
 
   #connect(): Promise<readonly [PoolClient, Session]> {
@@ -184,7 +187,7 @@ export class Database implements Queries {
 
   /** Whether the error of a statement means that its connection is of no use any more. */
   #failed(error: unknown): boolean {
-    if (!isWrongServer(error)) return isConnectionFault(error);
+    if (!isWrongServer(error)) return isConnectionFault(error) || isStatementLost(error);
     this.#sessions = new WeakMap();
     // Those that nobody uses now would stay open for a while.
     for (let idle = this.#pool.idleCount; idle > 0; idle--)

@@ -15,10 +15,16 @@ export function isKeyTaken(error: unknown): boolean {
 /** A wait for a lock timed out. */
 export const lockTimeout = "55P03";
 
-/** Whether the same transaction may succeed now: after deadlocks, lock timeouts and conflicts. */
+/** Whether a connection no longer has a statement that it was to keep: something else gave it up. Nothing was run. */
+export function isStatementLost(error: unknown): boolean {
+  return sqlState(error) === "26000";
+}
+
+/** Whether the same transaction may succeed now: after deadlocks, lock timeouts and conflicts, and on another connection. */
 export function isWorthRepeating(error: unknown): boolean {
   const state = sqlState(error);
-  return state === "40P01" || state === "40001" || state === lockTimeout || isKeyTaken(error);
+  const isConflict = state === "40P01" || state === "40001" || state === lockTimeout;
+  return isConflict || isKeyTaken(error) || isStatementLost(error);
 }
 
 /** Whether an error concerns only the data of one statement, not the database: perhaps it could not even be sent. */

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../../src/store/postgres/connections.ts";
 import type { Database } from "../../../src/store/postgres/database.ts";
+import { isWorthRepeating } from "../../../src/store/postgres/postgres-error.ts";
 import { PgBouncer } from "../../postgres/pgbouncer.ts";
 import { sharedDatabase } from "../../postgres/test-database.ts";
 
@@ -38,6 +39,38 @@ test("statements are planned anew when much was written, and the old ones are gi
   expect(await kept(database)).toEqual([]);
   await database.query(add, [1, 2]);
   expect(await kept(database)).toEqual([[add, 1]]);
+});
+
+test("a transaction during which names change keeps nothing that its connection gives up afterwards", async () => {
+  const database = await open(await sharedDatabase());
+  const transaction = await database.begin();
+  database.wrote(64);
+  expect(await transaction.query(add, [1, 2])).toEqual([[3]]);
+  await transaction.commit();
+  expect(await database.query(add, [1, 2])).toEqual([[3]]);
+  expect(await database.query(add, [2, 2])).toEqual([[4]]);
+  expect(await kept(database)).toEqual([[add, 2]]);
+});
+
+test("where a connection has lost its statements, another one takes its place", async () => {
+  const database = await open(await sharedDatabase());
+  const loseStatements = async (): Promise<void> => {
+    await database.query(add, [1, 2]);
+    await database.query("DEALLOCATE ALL");
+  };
+  await loseStatements();
+  expect(await database.query(add, [1, 2])).toEqual([[3]]);
+  await loseStatements();
+  expect(await database.read(add, [1, 2])).toEqual([[3]]);
+  await loseStatements();
+  const transaction = await database.begin();
+  void transaction.query(add, [1, 2]);
+  const failure: unknown = await transaction.commit().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(isWorthRepeating(failure)).toBe(true);
+  expect(await database.query(add, [1, 2])).toEqual([[3]]);
 });
 
 test("nothing is kept where that is not wanted", async () => {
