@@ -11,7 +11,9 @@ export type {
   MetricsHandlerOptions,
   MetricsEndpointOptions,
   MetricsText,
+  OpenIdOptions,
 } from "./server/http/operator-options.ts";
+export type { OperatorRole } from "./admin/roles.ts";
 export { createDashboard } from "./server/http/dashboard/dashboard.ts";
 export { createEventHandler, type EventHandlerOptions } from "./server/http/events-endpoint.ts";
 export { createMetricsHandler } from "./server/http/metrics-endpoint.ts";

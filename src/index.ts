@@ -19,6 +19,8 @@ export type {
   ToolCounts,
 } from "./admin/admin.ts";
 export type { FailureGroup, Incident, IncidentMark, MarkOptions } from "./admin/incident-shapes.ts";
+export type { OperatorSession } from "./admin/incident-operations.ts";
+export type { OperatorRole } from "./admin/roles.ts";
 export type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./admin/timeline-shapes.ts";
 export type { Resent, ResendOptions, WebhookBacklog } from "./admin/webhook-shapes.ts";
 export type { BulkAction, BulkOptions, BulkResult } from "./admin/bulk-job.ts";

@@ -10,7 +10,7 @@ import {
   type MarkOptions,
 } from "./incident-shapes.ts";
 import { operation } from "./operation.ts";
-import { roles, type Role } from "./roles.ts";
+import { roles, type OperatorRole } from "./roles.ts";
 import { countUpTo, described, list, member, nonEmpty, shown, text, time } from "./shape.ts";
 
 // A part of the table of operations: why tasks fail, what operators say of that, and who is logged in.
@@ -18,7 +18,7 @@ import { countUpTo, described, list, member, nonEmpty, shown, text, time } from 
 class DeclaredOperatorSession {
   readonly id = member(text);
   readonly actor = member(text);
-  readonly role: Role = member(z.enum(roles));
+  readonly role: OperatorRole = member(z.enum(roles));
   readonly since = member(time);
   readonly until = member(time);
 }

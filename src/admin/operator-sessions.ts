@@ -3,7 +3,7 @@ import type { Clock } from "../runtime/clock.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { OperatorSession } from "./incident-operations.ts";
 import { adminOf } from "./admin-store-of.ts";
-import { isRole, type Role } from "./roles.ts";
+import { isRole, type OperatorRole } from "./roles.ts";
 
 // Sessions of operators are kept where what operators do is recorded: a login and a logout are actions, with who, when and until when. So
 // each is audited, every process on the store knows it, and it ends everywhere.
@@ -74,7 +74,7 @@ export class OperatorSessions {
   }
 
   /** Begins a session, and resolves with the secret that stands for it, which is not kept. */
-  async begin(actor: string, role: Role, lastsMs: number): Promise<string> {
+  async begin(actor: string, role: OperatorRole, lastsMs: number): Promise<string> {
     const secret = randomBytes(32).toString("base64url");
     const until = this.#clock.now() + lastsMs;
     await this.#ledger.add({ actor, action: "login" }, { session: idOf(secret), role, until });
@@ -156,9 +156,9 @@ export class OperatorSessions {
   }
 }
 
-/** What is kept of a secret. */
+/** What is kept of a secret. Hexadecimal, so that no id looks like an option of the command line. */
 function idOf(secret: string): string {
-  return createHash("sha256").update(secret).digest("base64url").slice(0, 22);
+  return createHash("sha256").update(secret).digest("hex").slice(0, 32);
 }
 
 const ofAdmins = new WeakMap<object, OperatorSessions>();

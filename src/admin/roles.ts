@@ -2,6 +2,9 @@ import * as z from "zod/mini";
 import { HoldfastError } from "../task/fault.ts";
 import { hiddenContent, type Schema } from "./shape.ts";
 
+/** Least first. */
+export const roles = ["view", "read", "act", "admin"] as const;
+
 /**
  * What an operator may do, least first: each role may do what those before it may.
  * - `view` sees which tasks there are and how they are, but no arguments, results, or texts of tasks.
@@ -9,30 +12,32 @@ import { hiddenContent, type Schema } from "./shape.ts";
  * - `act` cancels, retries, answers and pauses.
  * - `admin` also deletes, drains processes and ends other operators' sessions.
  */
-export const roles = ["view", "read", "act", "admin"] as const;
-
-export type Role = (typeof roles)[number];
+export type OperatorRole = (typeof roles)[number];
 
 /** The role that an operation needs. */
 export interface Guarded {
   /** The operation's id for programs. */
   readonly id: string;
   /** What an operator of an endpoint needs for it at least. Programs with the store open need none. */
-  readonly role: Role;
+  readonly role: OperatorRole;
   /** What some inputs need instead. */
-  readonly roleFor?: (input: Readonly<Record<string, unknown>>) => Role | undefined;
+  readonly roleFor?: (input: Readonly<Record<string, unknown>>) => OperatorRole | undefined;
 }
 
-export function isRole(value: unknown): value is Role {
+export function isRole(value: unknown): value is OperatorRole {
   return roles.some((role) => role === value);
 }
 
-export function includesRole(role: Role, needed: Role): boolean {
+export function includesRole(role: OperatorRole, needed: OperatorRole): boolean {
   return roles.indexOf(role) >= roles.indexOf(needed);
 }
 
 /** Throws `insufficient_scope` if the role is not enough for an operation, or for what its input asks of it. */
-export function assertRole(role: Role, operation: Guarded, input?: Readonly<Record<string, unknown>>): void {
+export function assertRole(
+  role: OperatorRole,
+  operation: Guarded,
+  input?: Readonly<Record<string, unknown>>,
+): void {
   const needed = (input && operation.roleFor?.(input)) ?? operation.role;
   if (includesRole(role, needed)) return;
   const message = `This operator has the role "${role}". ${operation.id} needs the role "${needed}"${needed === operation.role ? "" : " for this request"}.`;
@@ -40,7 +45,7 @@ export function assertRole(role: Role, operation: Guarded, input?: Readonly<Reco
 }
 
 /** The answer of an operation, without what the role may not see. */
-export function shownTo(role: Role, gives: Schema, answer: unknown): unknown {
+export function shownTo(role: OperatorRole, gives: Schema, answer: unknown): unknown {
   return includesRole(role, "read") ? answer : withoutContent(gives, answer);
 }
 

@@ -224,6 +224,12 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     },
   ],
   "admin nodes": [{ line: "holdfast admin tasks.db nodes", does: "prints a line for each process" }],
+  "admin sessions": [
+    { line: "holdfast admin tasks.db sessions", does: "lists who is logged in to a dashboard" },
+  ],
+  "admin end-session": [
+    { line: "holdfast admin tasks.db end-session 3f9c01aa", does: "logs the operator out within a second" },
+  ],
   "admin top": [{ line: "holdfast admin tasks.db top", does: "shows live counts until you press q" }],
   "admin answer": [
     {

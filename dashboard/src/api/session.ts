@@ -1,9 +1,9 @@
-import { includesRole, type Role } from "../../../src/admin/roles.ts";
+import { includesRole, type OperatorRole } from "../../../src/admin/roles.ts";
 
 /** The current user, as the server knows them. */
 export interface Session {
   readonly actor: string;
-  readonly role: Role;
+  readonly role: OperatorRole;
   /** Sent with every request that changes something. */
   readonly csrf: string;
   /** The version of the server's package. */
@@ -15,7 +15,7 @@ export interface Session {
 }
 
 /** Whether the server lets the user do what needs this role. */
-export function may({ role }: Session, needed: Role): boolean {
+export function may({ role }: Session, needed: OperatorRole): boolean {
   return includesRole(role, needed);
 }
 

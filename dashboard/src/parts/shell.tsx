@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Role } from "../../../src/admin/roles.ts";
+import type { OperatorRole } from "../../../src/admin/roles.ts";
 import { logOut, may } from "../api/session.ts";
 import { useServices } from "../api/services.ts";
 import { Link } from "../routing/link.tsx";
@@ -15,7 +15,7 @@ const pages = [
   ["/actions", "Actions"],
 ] as const;
 
-const abilities: Readonly<Record<Role, string>> = {
+const abilities: Readonly<Record<OperatorRole, string>> = {
   view: "Can see which tasks there are, without their arguments, results and texts",
   read: "Can see everything but change nothing",
   act: "Can see everything and act on tasks, but delete nothing",

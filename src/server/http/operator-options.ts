@@ -11,7 +11,7 @@ import {
   time,
   value,
 } from "../../options/options.ts";
-import type { Role } from "../../admin/roles.ts";
+import type { OperatorRole } from "../../admin/roles.ts";
 
 /** Node takes a longer timer, from 2 ** 31 ms on, for one of a millisecond. */
 export const longestMs = 24 * 24 * 3_600_000;
@@ -72,7 +72,7 @@ export interface Operator {
    * What the operator may do: `view` sees no arguments, results and texts of tasks, `read` sees all, `act` also changes tasks, and `admin` also
    * deletes, drains processes and ends sessions. Default `admin`.
    */
-  readonly role?: Role;
+  readonly role?: OperatorRole;
 }
 
 /** Identifies the operator of a request by its headers; `undefined` refuses the request with 401. */

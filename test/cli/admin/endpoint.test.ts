@@ -1,11 +1,12 @@
 import type { BulkJobShown } from "../../../src/admin/bulk-job.ts";
 import { McpServer } from "@modelcontextprotocol/server";
-import { createTasks } from "holdfast";
+import { createTasks, type OperatorSession } from "holdfast";
 import { adminToken, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { served as mounted } from "../../server/http-mount/mount.ts";
+import { Browser } from "../../server/dashboard/browser.ts";
 import { folder, type Run } from "../run-cli.ts";
 import { runMain } from "../run-main.ts";
 
@@ -19,7 +20,12 @@ async function served(): Promise<{ readonly url: string; readonly id: string }> 
   });
   const http = await serveHttp(
     tasks.server(() => new McpServer({ name: "s", version: "1" })),
-    { port: 0, anonymous: "shared", admin: { path: "/admin", authenticate: adminToken(token, "on-call") } },
+    {
+      port: 0,
+      anonymous: "shared",
+      admin: { path: "/admin", authenticate: adminToken(token, "on-call") },
+      dashboard: { authenticate: adminToken(token, { actor: "ann", role: "act" }) },
+    },
   );
   onTestFinished(() => http.close());
   const call = await runMain(["call", http.url, "load", "--json"], {
@@ -52,6 +58,22 @@ it("does the same through an admin endpoint", async () => {
   expect((await admin(url, "counts")).stdout).toContain("\ton-call since");
   expect(await admin(url, "delete", id)).toMatchObject({ code: 0 });
   expect(await admin(url, "show", id)).toMatchObject({ code: 5 });
+});
+
+it("lists who is logged in to the dashboard, and logs an operator out", async () => {
+  const { url } = await served();
+  const browser = new Browser(new URL(url).origin);
+  await browser.logIn(token);
+  const { sessions } = JSON.parse((await admin(url, "sessions", "--json")).stdout) as {
+    readonly sessions: readonly OperatorSession[];
+  };
+  expect(sessions).toMatchObject([{ actor: "ann", role: "act" }]);
+  const [{ id } = { id: "" }] = sessions;
+  expect((await admin(url, "sessions")).stdout).toMatch(new RegExp(`^${id}\tann\tact\t`));
+  expect(await admin(url, "end-session", "none")).toMatchObject({ code: 2 });
+  expect((await admin(url, "end-session", id.slice(0, 8))).stdout).toBe(`ended ${id}\n`);
+  expect(await admin(url, "sessions")).toMatchObject({ code: 0, stdout: "" });
+  expect((await admin(url, "actions")).stdout).toMatch(/\ton-call\tlogout\t/);
 });
 
 it("needs a token, which is the operator's, and an endpoint that answers", async () => {

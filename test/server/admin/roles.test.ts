@@ -3,12 +3,12 @@ import type { Operator } from "holdfast/http";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
 import { routes } from "../../../src/admin/endpoint/request.ts";
-import { includesRole, roles, type Role } from "../../../src/admin/roles.ts";
+import { includesRole, roles, type OperatorRole } from "../../../src/admin/roles.ts";
 import { text } from "../../kit/messages.ts";
 import { operated } from "./operated.ts";
 
 /** Which role each operation needs. An operation that is new has to be decided on here, too. */
-const needed: Readonly<Record<string, Role>> = {
+const needed: Readonly<Record<string, OperatorRole>> = {
   listTasks: "view",
   showTask: "view",
   listTimeline: "view",

@@ -7,7 +7,7 @@ import type { Schema } from "../../../admin/shape.ts";
 import type { BulkAction } from "../../../task/bulk.ts";
 import { countOf } from "../../arguments/count.ts";
 import { exactJson } from "../../arguments/exact-json.ts";
-import { optionOf } from "../../arguments/option-name.ts";
+import { optionOf, wordOf } from "../../arguments/option-name.ts";
 import { pastTime } from "../../arguments/times.ts";
 import { idForms } from "../../common-options.ts";
 import type { Context } from "../../context.ts";
@@ -45,6 +45,7 @@ const words: Readonly<Record<string, string>> = {
   tool: "the tool's name",
   cause: "the cause, as incidents and failures print it",
   webhook: "the webhook's name",
+  session: "its id, as sessions prints it, or the start of it",
 };
 
 /** Adds a command for each operation that has a page. */
@@ -57,7 +58,7 @@ export function addOperationCommands(
     const { operation, page } = each;
     const { name, summary, method } = operation;
     const does = page.does ?? `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`;
-    const made = command(name, does, method !== "GET");
+    const made = command(wordOf(name), does, method !== "GET");
     if (page.words !== undefined) page.words(made);
     else if (page.all) made.argument("[id]", `${idForms}; or --all`);
     else for (const word of namesIn(operation)) made.argument(`<${word}>`, words[word]);

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Activity, NodeSummary } from "../../../admin/activity.ts";
 import type { FailureGroup, Incident } from "../../../admin/incident-shapes.ts";
+import type { OperatorSession } from "../../../admin/incident-operations.ts";
 import type { TaskPage, TaskQuery, TaskSummary } from "../../../admin/admin.ts";
 import type { WebhookBacklog } from "../../../admin/webhook-shapes.ts";
 import type { Input } from "../../../admin/operation.ts";
@@ -104,6 +105,10 @@ export const readPages: Pages<AdminReads> = {
   },
   activity: { text: (activity, _, { cells }) => activityTables(activity, cells) },
   nodes: { json: (nodes) => ({ nodes }), text: (nodes, _, { cells }) => nodeTable(nodes, cells) },
+  sessions: {
+    json: (sessions) => ({ sessions }),
+    text: (sessions, _, { cells }) => sessionTable(sessions, cells),
+  },
 };
 
 export const actPages: Pages<AdminActs> = {
@@ -175,7 +180,22 @@ export const actPages: Pages<AdminActs> = {
       return `${messages}${told} ${dryRun === true ? "would be " : ""}sent again\n`;
     },
   },
+  endSession: {
+    input: async ({ session }, { admin }) => ({ session: await findSession(admin, String(session)) }),
+    json: (_, { session }) => ({ session }),
+    text: (_, { session }) => `ended ${String(session)}\n`,
+  },
 };
+
+async function findSession(admin: Admin, given: string): Promise<string> {
+  const found = (await admin.sessions()).filter(({ id }) => given !== "" && id.startsWith(given));
+  const [session] = found;
+  if (session === undefined)
+    throw new UsageError(`No session has the id ${given}. It has ended, or the id is another one.`);
+  if (found.length > 1)
+    throw new UsageError(`The ids of several sessions start with ${given}: give more of it.`);
+  return session.id;
+}
 
 /** The maximum number of tasks on one page. */
 const longestPage = 1_000;
@@ -307,6 +327,24 @@ function nodeTable(nodes: readonly NodeSummary[], cells: number | undefined): st
     slots === null ? "" : `${slots.used} of ${slots.limit}`,
     String(running),
     reportedAt === null ? "" : timeText(reportedAt),
+  ]);
+  return fittedTable(columns, rows, cells);
+}
+
+function sessionTable(sessions: readonly OperatorSession[], cells: number | undefined): string {
+  const columns = [
+    { title: "SESSION", least: 8 },
+    { title: "OPERATOR", least: 8 },
+    { title: "ROLE", least: 5 },
+    { title: "SINCE", least: 20 },
+    { title: "UNTIL", least: 20 },
+  ] as const;
+  const rows = sessions.map(({ id, actor, role, since, until }) => [
+    id,
+    actor,
+    role,
+    timeText(since),
+    timeText(until),
   ]);
   return fittedTable(columns, rows, cells);
 }
