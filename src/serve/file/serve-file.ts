@@ -13,6 +13,7 @@ import { serveStdio } from "../../server/stdio/serve-stdio.ts";
 import { createTasks, type Tasks } from "../../server/tasks.ts";
 import { serveTools, type ServedTools } from "../serve-tools.ts";
 import { mcpUpstream } from "../mcp/mcp-upstream.ts";
+import { ServerAway } from "../mcp/upstream-connection.ts";
 import type { ToolSource } from "../source.ts";
 import { readToolsFile, type FileProblem, type ReadFile, type Variables } from "./read-tools-file.ts";
 import type { ToolsFile } from "./schema.ts";
@@ -104,7 +105,11 @@ export async function serveFile(
   const { file } = loaded;
   const isStdio = stdio ?? file.listen === "stdio";
   const { config } = settingsOf(file, place.path, { port, env });
-  const onError = errorReporter(config.tasks.onError);
+  const report = errorReporter(config.tasks.onError);
+  const onError = (error: unknown): void => {
+    if (error instanceof ServerAway) note(error.message);
+    else report(error);
+  };
   const tasks = createTasks({
     ...config.tasks,
     ...(file.limits && { limits: file.limits as NonNullable<EnvConfig["tasks"]["limits"]> }),

@@ -4,6 +4,7 @@ import type { ConnectOptions } from "../../client/connect-options.ts";
 import { memoryHandles } from "../../client/handles/memory-handles.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskClient } from "../../client/task-client.ts";
+import { describeCause } from "../../client/transport/describe-cause.ts";
 import type { ServerTarget } from "../../client/transport/server-connection.ts";
 import { unlessAborted } from "../../client/unless-aborted.ts";
 import type { Upstream } from "./upstream-call.ts";
@@ -25,6 +26,11 @@ const shortestPauseMs = 250;
 const longestPauseMs = 30_000;
 /** A connection that has lasted so long (ms) does not count as one that fails at once. */
 const steadyMs = 10_000;
+
+/** There is no connection to a server now, and the next try comes by itself: a line says all, and a stack would be no help. */
+export class ServerAway extends Error {
+  override readonly name = "ServerAway";
+}
 
 /** A connection to a server that is opened again, and its process started again, with growing pauses, whenever it ends. */
 export class UpstreamConnection implements Upstream {
@@ -75,7 +81,7 @@ export class UpstreamConnection implements Upstream {
         await this.#connection();
       } catch (cause) {
         if (isForOneCall && isRefusal(cause)) return this.#end(cause);
-        if (!signal.aborted) onError(new Error(`The server ${this.name} cannot be reached`, { cause }));
+        if (!signal.aborted) onError(this.#away(cause));
       }
       this.#tried.resolve();
       if (systemClock.elapsed() - since >= steadyMs) pauseMs = shortestPauseMs;
@@ -83,6 +89,13 @@ export class UpstreamConnection implements Upstream {
       pauseMs = Math.min(2 * pauseMs, longestPauseMs);
     }
     this.#end(signal.reason);
+  }
+
+  #away(cause: unknown): ServerAway {
+    const reason = describeCause(cause).split("\n", 1)[0] ?? "";
+    return new ServerAway(`The server ${this.name} cannot be reached, and is tried again. ${reason}`, {
+      cause,
+    });
   }
 
   /** Whoever waits for a connection hears that there will be none. */
@@ -108,7 +121,7 @@ export class UpstreamConnection implements Upstream {
       onConnected?.(client, ended.signal);
       this.#tried.resolve();
       await unlessAborted(isOver.promise, signal);
-      onError(new Error(`The connection to the server ${this.name} has ended, and is opened again`));
+      onError(new ServerAway(`The connection to the server ${this.name} has ended, and is opened again`));
     } finally {
       this.#client = undefined;
       this.#next = Promise.withResolvers();

@@ -10,6 +10,7 @@ import { listen } from "../../../src/server/http/listen.ts";
 import { toolsFileSchema } from "../../../src/serve/file/schema.ts";
 import { serveFile, toolsFileAt } from "../../../src/serve/file/serve-file.ts";
 import type { ToolSource } from "../../../src/serve/source.ts";
+import { freePort } from "../../postgres/free-port.ts";
 
 let folder: string;
 let path: string;
@@ -148,6 +149,20 @@ describe("a file that is served", () => {
     });
     expect(isOpen).toBe(false);
     await new Promise((done) => taken.close(done));
+  });
+
+  it("says in a line that a server is away, and why", async () => {
+    const url = `http://127.0.0.1:${await freePort()}/mcp`;
+    await writeFile(
+      path,
+      `${serving("  one: { command: [echo, one] }\n")}mcp: { late: { url: "${url}" } }\n`,
+    );
+    const notes: string[] = [];
+    const server = await serveFile(toolsFileAt(path, {}), { env: {}, note: (line) => notes.push(line) });
+    await server.close();
+    expect(notes[0]).toMatch(
+      /^The server late cannot be reached, and is tried again\. .*ECONNREFUSED 127\.0\.0\.1:\d+.*$/,
+    );
   });
 
   it("keeps open what was served before a change that could not be", async () => {
