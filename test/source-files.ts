@@ -6,7 +6,7 @@ const root = fileURLToPath(new URL("../", import.meta.url));
 
 /**
  * The text of every file below `folder` (or of that one file) by its path from the root; absent ones are skipped, and so
- * are packages that are installed there.
+ * are packages that are installed there and what was built.
  */
 export async function sourceFiles(
   folder: string,
@@ -24,7 +24,10 @@ async function paths(start: string): Promise<string[]> {
   try {
     const entries = await readdir(start, { recursive: true, withFileTypes: true });
     return entries
-      .filter((entry) => entry.isFile() && !entry.parentPath.split(sep).includes("node_modules"))
+      .filter(
+        (entry) =>
+          entry.isFile() && !/(^|[\\/])(node_modules|dist)([\\/]|$)/.test(relative(start, entry.parentPath)),
+      )
       .map((entry) => join(entry.parentPath, entry.name));
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;

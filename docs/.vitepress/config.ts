@@ -1,7 +1,10 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type DefaultTheme } from "vitepress";
+import { llmsTexts } from "../../scripts/build/pages.ts";
+import { readPages } from "../../src/cli/command/docs.ts";
+import { sectionsOf } from "../../src/cli/output/markdown-text.ts";
 import { anchorOf, fileOutside } from "./links.ts";
 
 const docs = fileURLToPath(new URL("..", import.meta.url));
@@ -104,7 +107,31 @@ function pagesOf({ folder, first }: (typeof parts)[number]): DefaultTheme.Sideba
   return items;
 }
 
+/** Pages that the build makes of the declarations, by their path here. They are not there before `npm run build`. */
+const api: ReadonlyMap<string, string> = new Map(
+  (await readPages()).flatMap(({ part, path, text }) =>
+    part === "api" ? [[placeOf(path), text] as const] : [],
+  ),
+);
+
+/** Where the site has a page of the package. */
+function placeOf(path: string): string {
+  return path.replace(/^(dist\/)?docs\//, "");
+}
+
 const sidebar = parts.map((part) => ({ text: part.title, items: pagesOf(part) }));
+const apiPart = {
+  text: "API",
+  items: [...api].map(([path, text]) => ({
+    text: /^# (.+)/.exec(text)?.[1] ?? path,
+    link: `/${path.replace(/\.md$/, "")}`,
+  })),
+};
+if (api.size > 0) sidebar.splice(-1, 0, apiPart);
+sidebar.push({
+  text: "For models",
+  items: ["llms.txt", "llms-full.txt"].map((name) => ({ text: name, link: `/${name}` })),
+});
 
 /** A drawing as part of the page, whose colours are then those of the page. On its own it follows the system's. */
 function inlined(path: string, alt: string): string {
@@ -112,6 +139,30 @@ function inlined(path: string, alt: string): string {
     .replace(/<style>.*?<\/style>/s, "")
     .replaceAll(/\n\s*/g, "");
   return svg.replace("<svg ", `<svg role="img" aria-label="${alt}" `);
+}
+
+/** What the search finds of a page that is no file, of which VitePress has nothing; undefined for others, which it splits itself. */
+function madeSections(file: string): Generator<Found> | undefined {
+  const page = api.get(relative(docs, file));
+  return page === undefined ? undefined : foundOf(page);
+}
+
+interface Found {
+  readonly anchor: string;
+  readonly titles: string[];
+  readonly text: string;
+}
+
+function* foundOf(page: string): Generator<Found> {
+  const [title, ...sections] = sectionsOf(page);
+  const anchors = new Set<string>();
+  for (const { heading, text } of sections) {
+    const name = anchorOf(heading);
+    let anchor = name;
+    for (let n = 1; anchors.has(anchor); n++) anchor = `${name}-${n}`;
+    anchors.add(anchor);
+    yield { anchor, titles: [title?.heading ?? "", heading], text: text.replace(/^(#|```).*$/gm, "") };
+  }
 }
 
 /** Files of the repository that pages link to, by their path. */
@@ -147,7 +198,11 @@ export default defineConfig({
       });
     },
   },
-  buildEnd: ({ outDir }) => {
+  buildEnd: async ({ outDir }) => {
+    for (const { path, text } of await readPages()) writeFileSync(join(outDir, placeOf(path)), text);
+    const { index, full } = await llmsTexts(placeOf);
+    writeFileSync(join(outDir, "llms.txt"), index);
+    writeFileSync(join(outDir, "llms-full.txt"), full);
     for (const path of linked) {
       const to = join(outDir, "files", `${path}.txt`);
       mkdirSync(dirname(to), { recursive: true });
@@ -160,6 +215,13 @@ export default defineConfig({
     nav: sidebar.map(({ text, items }) => ({ text, link: items[0]?.link ?? "/" })),
     sidebar,
     outline: [2, 3],
-    search: { provider: "local" },
+    search: {
+      provider: "local",
+      options: {
+        miniSearch: {
+          _splitIntoSections: madeSections as (file: string) => Generator<Found>,
+        },
+      },
+    },
   },
 });

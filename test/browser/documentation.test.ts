@@ -75,6 +75,13 @@ it("has every page, and loads nothing from elsewhere", async () => {
   expect(loaded.filter((url) => /^(\w+:)?\/\//.test(url))).toEqual([]);
 });
 
+it("has each page as Markdown for models, and a list of them", async () => {
+  const list = await readFile(join(folder, "llms.txt"), "utf8");
+  const listed = [...list.matchAll(/^- \[.+?\]\((.+?)\)/gm)].map(([, path = ""]) => path);
+  expect(listed).toContain("learn/first-tool.md");
+  for (const path of listed) expect(await readFile(join(folder, path), "utf8")).toMatch(/^# /m);
+});
+
 it("finds a page by words in it, and goes there", async () => {
   const { page, missed } = await openSite("/");
   await page.keyboard.press("ControlOrMeta+k");

@@ -5,7 +5,7 @@ import { anchorOf } from "../../docs/.vitepress/links.ts";
 
 const root = new URL("../../", import.meta.url);
 
-/** Every file and folder of the repository; not the packages that are installed there. */
+/** Every file and folder of the repository; not the packages that are installed there, nor what was built. */
 const everything = new Set<string>();
 const folders = await readdir(root, { withFileTypes: true });
 for (const { name } of folders.filter((entry) => !/^(node_modules|dist|coverage|\..+)$/.test(entry.name))) {
@@ -14,7 +14,8 @@ for (const { name } of folders.filter((entry) => !/^(node_modules|dist|coverage|
 for (const { name } of folders.filter((entry) => entry.isDirectory() && everything.has(entry.name))) {
   for (const path of await readdir(new URL(`${name}/`, root), { recursive: true })) {
     const parts = path.split(/[\\/]/);
-    if (!parts.includes("node_modules")) everything.add([name, ...parts].join("/"));
+    if (!parts.includes("node_modules") && !parts.includes("dist"))
+      everything.add([name, ...parts].join("/"));
   }
 }
 const list = (extension: string): string[] => [...everything].filter((path) => path.endsWith(extension));
