@@ -17,6 +17,7 @@ import { listed, showTask } from "./show-task.ts";
 import { filePartOf } from "./show-artifacts.ts";
 import { failuresOf, incidentsIn } from "./incidents.ts";
 import { Timeline } from "./timeline.ts";
+import { systemClock } from "../runtime/clock.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import { minuteOf } from "../runtime/reports/process-counts.ts";
 import { readReport } from "../runtime/reports/process-report.ts";
@@ -30,7 +31,7 @@ const mostMessages = 10_000;
 export function createAdmin(services: RunnerServices, runner = new BulkRunner(services)): Admin {
   const jobs = new BulkActs(services, runner);
   const { store, now } = services;
-  const sessions = new OperatorSessions(ledgerIn(store, now), { now, elapsed: now });
+  const sessions = new OperatorSessions(ledgerIn(store, now), { now, elapsed: () => systemClock.elapsed() });
   const has = readsOf(services, jobs, sessions);
   const admin: Admin = {
     ...methodsOf<AdminReads>(reads, (operation, input, signal) => call(has, operation, input, signal)),

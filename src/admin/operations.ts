@@ -40,6 +40,7 @@ import {
 } from "./bulk-job.ts";
 import { DeclaredFailureActs, DeclaredFailureReads } from "./incident-operations.ts";
 import { operation, operationsOf } from "./operation.ts";
+import { roleForEnd } from "./roles.ts";
 import { timelinePage, timelineQuery, type TimelinePage, type TimelineQuery } from "./timeline-shapes.ts";
 import {
   resendOptions,
@@ -261,6 +262,7 @@ class DeclaredActs extends DeclaredFailureActs {
     id: "extendTask",
     summary: "Set how long an unfinished task may run, or a finished one is kept",
     role: "act",
+    roleFor: ({ until }, now) => roleForEnd(until, now),
     takes: { id: text, until: described(z.nullable(number), "Epoch milliseconds; null: no limit.") },
     gives: taskSummary,
     faults: ["unknown_task"],
@@ -356,7 +358,8 @@ class DeclaredActs extends DeclaredFailureActs {
     id: "changeTasks",
     summary: "Apply an action to all selected tasks, newest first. A dry run only selects them",
     role: "act",
-    roleFor: ({ action }) => (action === "delete" ? "admin" : undefined),
+    roleFor: ({ action, options }, now) =>
+      action === "delete" ? "admin" : roleForEnd((options as BulkOptions | undefined)?.until, now),
     takes: { action: bulkAction, selection: taskSelection, options: z.optional(bulkOptions) },
     gives: bulkResult,
     faults: ["unknown_task"],

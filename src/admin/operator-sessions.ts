@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Clock } from "../runtime/clock.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { OperatorSession } from "./incident-operations.ts";
@@ -40,9 +41,11 @@ export function ledgerIn(store: TaskStore, now: () => number): SessionLedger {
 /** For a dashboard that only reaches a store through an endpoint. */
 export function ledgerInMemory(now: () => number): SessionLedger {
   const kept: SessionEntry[] = [];
+  let last = 0;
   return {
     async add(entry, detail) {
-      kept.unshift({ ...entry, seq: kept.length + 1, at: now(), detail: JSON.stringify(detail) });
+      last += 1;
+      kept.unshift({ ...entry, seq: last, at: now(), detail: JSON.stringify(detail) });
       kept.length = Math.min(kept.length, mostInMemory);
     },
     entries: async (before, limit) =>
@@ -55,18 +58,26 @@ const mostInMemory = 10_000;
 /** The longest that a session lasts. */
 export const longestSessionMs = 7 * 86_400_000;
 
-const page = 1_000;
+/** Mostly there is little that is new. */
+const page = { first: 100, later: 1_000 };
 
 /** How often it is looked whether a known session was ended elsewhere, and for one that is not known. */
 const lookEveryMs = { known: 1_000, unknown: 100 };
+
+/** An entry can be committed after one with a higher number, but not by more than this. */
+const lateMs = 60_000;
 
 export class OperatorSessions {
   readonly #ledger: SessionLedger;
   readonly #clock: Pick<Clock, "now" | "elapsed">;
   readonly #sessions = new Map<string, OperatorSession>();
+  /** When sessions were ended, by their ids: an entry is read again and again, and no login after its logout begins a session anew. */
+  readonly #ended = new Map<string, number>();
   #lastSeq = 0;
+  #newestAt = -Infinity;
   #lookedAt = -Infinity;
   #looking: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
 
   constructor(ledger: SessionLedger, clock: Pick<Clock, "now" | "elapsed">) {
     this.#ledger = ledger;
@@ -76,22 +87,19 @@ export class OperatorSessions {
   /** Begins a session, and resolves with the secret that stands for it, which is not kept. */
   async begin(actor: string, role: OperatorRole, lastsMs: number): Promise<string> {
     const secret = randomBytes(32).toString("base64url");
-    const until = this.#clock.now() + lastsMs;
-    await this.#ledger.add({ actor, action: "login" }, { session: idOf(secret), role, until });
+    const [id, since] = [idOf(secret), this.#clock.now()];
+    const until = since + lastsMs;
+    await this.#ledger.add({ actor, action: "login" }, { session: id, role, until });
+    this.#sessions.set(id, { id, actor, role, since, until });
     return secret;
   }
 
   /** The session of a secret; undefined if it was ended, or its time is over. */
   async find(secret: string): Promise<OperatorSession | undefined> {
     const id = idOf(secret);
-    const isKnown = this.#sessions.has(id);
-    const sinceMs = this.#clock.elapsed() - this.#lookedAt;
-    if (sinceMs >= (isKnown ? lookEveryMs.known : lookEveryMs.unknown)) {
-      // A store that is away keeps nobody out who is in: the page says what is wrong.
-      await this.#look().catch((error: unknown) => {
-        if (!isKnown) throw error;
-      });
-    }
+    if (!this.#sessions.has(id)) await this.#lookAnew();
+    // A store that is away keeps nobody out who is in: the page says what is wrong.
+    else if (this.#sinceLookMs >= lookEveryMs.known) await this.#look().catch(() => undefined);
     return this.#living(id);
   }
 
@@ -109,7 +117,7 @@ export class OperatorSessions {
     await this.#look();
     if (this.#living(id) === undefined) return;
     await this.#ledger.add({ actor, action: "logout" }, { session: id });
-    this.#sessions.delete(id);
+    this.#end(id, this.#clock.now());
   }
 
   /** Ends the session of a secret, as its operator does. */
@@ -125,33 +133,58 @@ export class OperatorSessions {
     return undefined;
   }
 
+  #end(id: string, at: number): void {
+    this.#sessions.delete(id);
+    this.#ended.set(id, at);
+  }
+
+  get #sinceLookMs(): number {
+    return this.#clock.elapsed() - this.#lookedAt;
+  }
+
+  /** Looks from now on, for a session that may have begun a moment ago. All who ask meanwhile share one look, so that strangers cost little. */
+  #lookAnew(): Promise<void> {
+    const look = async (): Promise<void> => {
+      await pause(Math.max(0, Math.min(lookEveryMs.unknown, lookEveryMs.unknown - this.#sinceLookMs)));
+      while (this.#looking !== undefined) await this.#looking.catch(() => undefined);
+      this.#next = undefined;
+      await this.#look();
+    };
+    this.#next ??= look();
+    return this.#next;
+  }
+
   #look(): Promise<void> {
     this.#looking ??= this.#read().finally(() => (this.#looking = undefined));
     return this.#looking;
   }
 
-  /** Takes in what has happened since the last look. */
+  /** Takes in what has happened since the last look, and what was late then. */
   async #read(): Promise<void> {
+    this.#lookedAt = this.#clock.elapsed();
     const oldest = this.#clock.now() - longestSessionMs;
+    const from = Math.max(oldest, this.#newestAt - lateMs);
     const news: SessionEntry[] = [];
     for (let before: number | null = null; ;) {
-      const read: readonly SessionEntry[] = await this.#ledger.entries(before, page);
-      const fresh = read.filter(({ seq, at }) => seq > this.#lastSeq && at >= oldest);
+      const limit: number = before === null ? page.first : page.later;
+      const read = await this.#ledger.entries(before, limit);
+      const fresh = read.filter(({ seq, at }) => at >= from || (seq > this.#lastSeq && at >= oldest));
       news.push(...fresh);
-      if (fresh.length < page) break;
-      before = fresh.at(-1)?.seq ?? null;
+      if (read.length < limit || fresh.length === 0) break;
+      before = read.at(-1)?.seq ?? null;
     }
     for (const entry of news.toReversed()) this.#take(entry);
-    this.#lastSeq = news[0]?.seq ?? this.#lastSeq;
-    this.#lookedAt = this.#clock.elapsed();
+    for (const [id, at] of this.#ended) if (at < oldest) this.#ended.delete(id);
   }
 
-  #take({ at, actor, action, detail }: SessionEntry): void {
+  #take({ seq, at, actor, action, detail }: SessionEntry): void {
+    this.#lastSeq = Math.max(this.#lastSeq, seq);
+    this.#newestAt = Math.max(this.#newestAt, at);
     if (action !== "login" && action !== "logout") return;
     const { session: id, role, until } = JSON.parse(detail ?? "{}") as Readonly<Record<string, unknown>>;
     if (typeof id !== "string") return;
-    if (action === "logout") this.#sessions.delete(id);
-    else if (isRole(role) && typeof until === "number")
+    if (action === "logout") this.#end(id, at);
+    else if (isRole(role) && typeof until === "number" && !this.#ended.has(id))
       this.#sessions.set(id, { id, actor, role, since: at, until });
   }
 }

@@ -9,7 +9,7 @@ export const roles = ["view", "read", "act", "admin"] as const;
  * What an operator may do, least first: each role may do what those before it may.
  * - `view` sees which tasks there are and how they are, but no arguments, results, or texts of tasks.
  * - `read` sees everything.
- * - `act` cancels, retries, answers and pauses.
+ * - `act` cancels, retries, answers, pauses, and keeps tasks for longer.
  * - `admin` also deletes, drains processes and ends other operators' sessions.
  */
 export type OperatorRole = (typeof roles)[number];
@@ -21,7 +21,14 @@ export interface Guarded {
   /** What an operator of an endpoint needs for it at least. Programs with the store open need none. */
   readonly role: OperatorRole;
   /** What some inputs need instead. */
-  readonly roleFor?: (input: Readonly<Record<string, unknown>>) => OperatorRole | undefined;
+  readonly roleFor?: (input: Readonly<Record<string, unknown>>, now: number) => OperatorRole | undefined;
+}
+
+const dayMs = 86_400_000;
+
+/** What is to be kept for less than a day more is as good as deleted. */
+export function roleForEnd(until: unknown, now: number): OperatorRole | undefined {
+  return typeof until === "number" && until < now + dayMs ? "admin" : undefined;
 }
 
 export function isRole(value: unknown): value is OperatorRole {
@@ -36,9 +43,9 @@ export function includesRole(role: OperatorRole, needed: OperatorRole): boolean 
 export function assertRole(
   role: OperatorRole,
   operation: Guarded,
-  input?: Readonly<Record<string, unknown>>,
+  of?: { readonly input: Readonly<Record<string, unknown>>; readonly now: number },
 ): void {
-  const needed = (input && operation.roleFor?.(input)) ?? operation.role;
+  const needed = (of && operation.roleFor?.(of.input, of.now)) ?? operation.role;
   if (includesRole(role, needed)) return;
   const message = `This operator has the role "${role}". ${operation.id} needs the role "${needed}"${needed === operation.role ? "" : " for this request"}.`;
   throw new HoldfastError("insufficient_scope", message);

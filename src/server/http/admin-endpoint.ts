@@ -5,6 +5,7 @@ import type { Admin } from "../../admin/operations.ts";
 import { assertRole, shownTo } from "../../admin/roles.ts";
 import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import type { RuntimeSettings } from "../../runtime/options.ts";
+import { systemClock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptions } from "../../options/options.ts";
 import type { OnError } from "../faults.ts";
@@ -109,7 +110,7 @@ export class AdminRequests implements OperatorRequests {
     if (read instanceof Response) return adaptedRefusal(read);
     const search = new URL(request.url).searchParams;
     const input = inputOfRequest(operation, { inPath, search, body: read.body });
-    assertRole(role, operation, input);
+    assertRole(role, operation, { input, now: systemClock.now() });
     const methods = isRead ? this.#administered.admin : this.#administered.admin.as(actor);
     if (operation.isStream === true) {
       const follow = (signal: AbortSignal): AsyncIterable<unknown, unknown> =>

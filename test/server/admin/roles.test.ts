@@ -58,6 +58,16 @@ it("lets each role use what needs it or less, and nothing else", async () => {
   const bulk = { action: "delete", selection: {}, options: { dryRun: true } };
   expect((await ask("POST", "/bulk", { token: "act", body: bulk })).status).toBe(403);
   expect((await ask("POST", "/bulk", { token: "admin", body: bulk })).status).toBe(200);
+  // Ending soon is as good as deleting.
+  const soon = { action: "extend", selection: {}, options: { until: Date.now() + 3_600_000 } };
+  const later = { ...soon, options: { until: Date.now() + 2 * 86_400_000 } };
+  expect((await ask("POST", "/bulk", { token: "act", body: soon })).status).toBe(403);
+  expect((await ask("POST", "/bulk", { token: "admin", body: soon })).status).toBe(200);
+  expect((await ask("POST", "/bulk", { token: "act", body: later })).status).toBe(200);
+  const end = (until: number): Promise<{ readonly status: number }> =>
+    ask("POST", "/tasks/none/extend", { token: "act", body: { until } });
+  expect((await end(soon.options.until)).status).toBe(403);
+  expect((await end(later.options.until)).status).toBe(404);
   expect((await ask("GET", "/tasks?text=a", { token: "read" })).status).toBe(200);
   expect(await ask("GET", "/tasks?text=a", { token: "view" })).toMatchObject({
     status: 403,

@@ -87,6 +87,7 @@ it.each<[string, NextLogin]>([
   ["of another issuer", { claims: { sub: "1" }, wrong: { iss: "https://other.example" } }],
   ["of another login", { claims: { sub: "1" }, wrong: { nonce: "other" } }],
   ["that is too old", { claims: { sub: "1" }, wrong: { exp: 1 } }],
+  ["that another key has signed", { claims: { sub: "1", email: "ann@example.com" }, isForged: true }],
   ["for nobody that is an operator", { claims: { sub: "2", email: "eve@example.com" } }],
 ])("refuses an id token %s", async (_, next) => {
   const { browser, provider, sentBack, tasks } = await world();
@@ -107,6 +108,37 @@ it("says that the provider is away, and asks it again", async () => {
       },
     },
   });
-  for (let time = 0; time < 2; time++)
-    expect((await server.browser.ask("/holdfast/login/openid")).status).toBe(503);
+  for (let time = 0; time < 2; time++) {
+    const answer = await server.browser.ask("/holdfast/login/openid");
+    expect([answer.status, await answer.text()]).toEqual([
+      503,
+      expect.stringContaining("The identity provider does not answer. Try again."),
+    ]);
+  }
+  expect(server.errors).toHaveLength(2);
 });
+
+it("reports why a login fails that its operator cannot mend, and no refusal of a person", async () => {
+  const { browser, provider, sentBack, errors } = await world();
+  const path = await sentBack(browser);
+  const state = new URL(path, home).searchParams.get("state") ?? "";
+  const denied = `/holdfast/login/openid/callback?error=access_denied&state=${state}`;
+  expect((await browser.ask(denied)).status).toBe(401);
+  expect(errors).toEqual([]);
+  Object.assign(provider.client, { secret: "changed" });
+  expect((await browser.ask(await sentBack(browser))).status).toBe(401);
+  expect(errors).toEqual([expect.objectContaining({ error: "invalid_grant" })]);
+});
+
+it.each(["http://localhost.example.com", "http://127.0.0.1.example.com"])(
+  "asks no provider without TLS that only looks as if it were here: %s",
+  async (issuer) => {
+    const redirectUri = `${home}/holdfast/login/openid/callback`;
+    const operator = (): undefined => undefined;
+    const server = await shown({
+      dashboard: { openId: { issuer, clientId: "dashboard", redirectUri, operator } },
+    });
+    expect((await server.browser.ask("/holdfast/login/openid")).status).toBe(503);
+    expect(server.errors).toEqual([expect.objectContaining({ code: "OAUTH_HTTP_REQUEST_FORBIDDEN" })]);
+  },
+);

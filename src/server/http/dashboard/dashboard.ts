@@ -95,7 +95,7 @@ export class DashboardRequests implements OperatorRequests {
       offer: openId && { path: openIdPath, label: openId.label ?? "Log in with your organization" },
       elapsed: () => systemClock.elapsed(),
     });
-    this.#openId = openId && new OpenIdLogin(openId, path, this.#login);
+    this.#openId = openId && new OpenIdLogin(openId, path, this.#login, shown.onError);
     this.#files = new PageFiles(path);
     this.#urls = { traceUrl: traceUrl ?? null, runbookUrl: runbookUrl ?? null };
     const { admin, options: forms, onError } = shown;

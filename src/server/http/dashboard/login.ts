@@ -127,9 +127,9 @@ export class Login {
   }
 
   /** The login page, saying why a login elsewhere failed. */
-  failed(problem: string): Response {
+  failed(problem: string, status: number): Response {
     const { path, offer } = this.#setup;
-    return loginPage({ path, offer, next: `${path}/`, problem, status: 401 });
+    return loginPage({ path, offer, next: `${path}/`, problem, status });
   }
 
   /** Ends the session of a request. */

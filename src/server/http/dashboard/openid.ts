@@ -1,7 +1,7 @@
 import type { Configuration } from "openid-client";
-import { HoldfastError } from "../../../task/fault.ts";
 import { assertOperator } from "../operator-endpoint.ts";
 import type { OpenIdOptions } from "../operator-options.ts";
+import type { OnError } from "../../faults.ts";
 import { cookieIn, isHttps, laxCookie, type Login, noCookie } from "./login.ts";
 
 /** What a login has to come back with: its state, nonce and verifier, and where it is to lead. For ten minutes. */
@@ -11,6 +11,9 @@ const loginLastsSeconds = 600;
 /** Below the path of the dashboard. */
 export const openIdPath = "/login/openid";
 const callbackPath = `${openIdPath}/callback`;
+
+const away = "The identity provider does not answer. Try again.";
+const notConfirmed = "The identity provider did not confirm this login. Try again.";
 
 interface Begun {
   readonly state: string;
@@ -24,9 +27,12 @@ export class OpenIdLogin {
   readonly #options: OpenIdOptions;
   readonly #path: string;
   readonly #login: Login;
-  #found: Promise<Configuration> | undefined;
+  readonly #onError: OnError;
+  #found: Promise<Configuration | undefined> | undefined;
 
-  constructor(options: OpenIdOptions, path: string, login: Login) {
+  /** `onError` is told why logins fail that the operator cannot mend. */
+  constructor(options: OpenIdOptions, path: string, login: Login, onError: OnError) {
+    this.#onError = onError;
     this.#options = options;
     this.#path = path;
     this.#login = login;
@@ -43,6 +49,7 @@ export class OpenIdLogin {
   async #begin(request: Request): Promise<Response> {
     const client = await import("openid-client");
     const issuer = await this.#issuer();
+    if (issuer === undefined) return this.#failed(away, 503);
     const begun: Begun = {
       state: client.randomState(),
       nonce: client.randomNonce(),
@@ -69,8 +76,10 @@ export class OpenIdLogin {
     if (begun === undefined)
       return this.#failed("The login took too long, or began in another browser. Try again.");
     const issuer = await this.#issuer();
+    if (issuer === undefined) return this.#failed(away, 503);
     const back = new URL(this.#options.redirectUri);
     back.search = new URL(request.url).search;
+    if (back.searchParams.get("state") !== begun.state) return this.#failed(notConfirmed);
     let claims: Readonly<Record<string, unknown>> | undefined;
     try {
       const tokens = await client.authorizationCodeGrant(issuer, back, {
@@ -80,8 +89,10 @@ export class OpenIdLogin {
         idTokenExpected: true,
       });
       claims = tokens.claims();
-    } catch {
-      return this.#failed("The identity provider did not confirm this login. Try again.");
+    } catch (error) {
+      // What the provider itself refuses, or the person, is nothing to mend here.
+      if (!(error instanceof client.AuthorizationResponseError)) this.#onError(error);
+      return this.#failed(notConfirmed);
     }
     const operator = claims && (await this.#options.operator(claims));
     if (operator === undefined || operator === null)
@@ -92,8 +103,8 @@ export class OpenIdLogin {
     return answer;
   }
 
-  #failed(problem: string): Response {
-    const answer = this.#login.failed(problem);
+  #failed(problem: string, status = 401): Response {
+    const answer = this.#login.failed(problem, status);
     answer.headers.append("Set-Cookie", noCookie(loginCookie, this.#path));
     return answer;
   }
@@ -104,11 +115,12 @@ export class OpenIdLogin {
     return { path: this.#path, secure };
   }
 
-  /** What the provider says of itself, read at the first login, and again after a failure. */
-  #issuer(): Promise<Configuration> {
-    this.#found ??= this.#discover().catch((cause: unknown) => {
+  /** What the provider says of itself, read at the first login, and again after a failure; undefined if it does not say it. */
+  #issuer(): Promise<Configuration | undefined> {
+    this.#found ??= this.#discover().catch((error: unknown) => {
       this.#found = undefined;
-      throw new HoldfastError("stopping", "The identity provider does not answer. Try again.", { cause });
+      this.#onError(error);
+      return undefined;
     });
     return this.#found;
   }
@@ -116,9 +128,11 @@ export class OpenIdLogin {
   async #discover(): Promise<Configuration> {
     const { issuer, clientId, clientSecret } = this.#options;
     const client = await import("openid-client");
-    const execute = issuer.startsWith("http://localhost") || issuer.startsWith("http://127.0.0.1");
-    return client.discovery(new URL(issuer), clientId, clientSecret, undefined, {
-      ...(execute && { execute: [client.allowInsecureRequests] }),
+    const url = new URL(issuer);
+    const isHere = ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
+    return client.discovery(url, clientId, clientSecret, undefined, {
+      // The signature of the id token counts too, not only that it came over TLS.
+      execute: [client.enableNonRepudiationChecks, ...(isHere ? [client.allowInsecureRequests] : [])],
     });
   }
 }
