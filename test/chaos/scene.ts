@@ -78,7 +78,10 @@ export class Scene {
     const at = urlOf?.(this.nodes.length) ?? url;
     const node = await NodeProcess.start(this.#logFile, [at, options]);
     this.nodes.push(node);
-    this.#servers.set(node, this.#work.serverAt(node.url, clientPatienceMs));
+    this.#servers.set(
+      node,
+      this.#work.serverAt(node.url, () => clientPatienceMs),
+    );
     return node;
   }
 

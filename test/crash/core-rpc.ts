@@ -1,7 +1,7 @@
 import type { Call, History } from "../histories/history.ts";
 import type { Message } from "../kit/messages.ts";
 import { EventStream, SessionClient } from "../kit/session-client.ts";
-import { isUnknown, patience, RpcError, shownBy, type SeenTask } from "./rpc.ts";
+import { isUnknown, patience, type PatienceMs, RpcError, shownBy, type SeenTask } from "./rpc.ts";
 
 /** A question of a task; `answer` resolves when the server has acknowledged the answer, and so keeps it. */
 export interface Question {
@@ -20,11 +20,16 @@ export class CoreRpc {
   readonly url: string;
   readonly #history: History;
   readonly #onQuestion: (question: Question) => void;
-  readonly #patienceMs: number | undefined;
+  readonly #patienceMs: PatienceMs | undefined;
   #session: Promise<SessionClient> | undefined;
   #id = 0;
 
-  constructor(url: string, history: History, onQuestion: (question: Question) => void, patienceMs?: number) {
+  constructor(
+    url: string,
+    history: History,
+    onQuestion: (question: Question) => void,
+    patienceMs?: PatienceMs,
+  ) {
     this.url = url;
     this.#history = history;
     this.#onQuestion = onQuestion;

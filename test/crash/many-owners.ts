@@ -18,8 +18,8 @@ import { Work } from "./work.ts";
 
 /** What is lost is found by a look at everything, once a minute: nothing is to need that. */
 const patienceAtEndMs = 50_000;
-/** Clients give up on a process that says nothing, and go to another. */
-const patienceMs = 500;
+/** Clients give up on a process that says nothing, and go to another: soon while processes are stopped, and later once all of them work. */
+const patienceMs = { amidBlows: 500, atEnd: 5_000 };
 /** What is said while a process that is stopped in a commit keeps the others from writing, and by one that is about to end. */
 const refusals = /The task store is not answering|The server (is stopping|stops)/;
 
@@ -66,7 +66,8 @@ export async function expectKept({
     onlyServes: member === 2,
     maxParkedFrames: Math.floor(random() * 3),
   });
-  await using fleet = new Fleet(size, optionsOf, (url) => work.serverAt(url, patienceMs));
+  let clientPatienceMs = patienceMs.amidBlows;
+  await using fleet = new Fleet(size, optionsOf, (url) => work.serverAt(url, () => clientPatienceMs));
   await Promise.all(Array.from({ length: size }, (_, place) => fleet.start(place)));
 
   const over = new AbortController();
@@ -108,6 +109,7 @@ export async function expectKept({
   await Promise.all(underWay.values());
 
   // Nobody strikes any more: everything has to come to its end, also what no client knows of.
+  clientPatienceMs = patienceMs.atEnd;
   add(false);
   const patience = setTimeout(() => over.abort(), patienceAtEndMs);
   await Promise.all(driven);
@@ -118,7 +120,7 @@ export async function expectKept({
   expect(work.open).toEqual([]);
   expect(await unfinished()).toBe(0);
 
-  await pause(patienceMs); // handlers may hear of a cancel after their tasks have ended
+  await pause(patienceMs.amidBlows); // handlers may hear of a cancel after their tasks have ended
 
   const lines = readLog(logFile);
   expect(rests.needlessRuns(lines, work.jobs)).toEqual([]);

@@ -25,9 +25,11 @@ export class Rests {
     for (const { event, task, attempt, at } of lines) {
       const rest = event === "begins" ? this.#last.get(`${task} ${attempt - 1}`) : undefined;
       if (rest === undefined || rest.until <= at) continue;
-      const touches = byTask.get(task)?.touches ?? [];
+      const { tool, touches = [] } = byTask.get(task) ?? {};
       if (!touches.some(({ since, until }) => since <= at && until >= rest.at))
-        problems.push(`${task} began its attempt ${attempt} at ${at}, and waited until ${rest.until}`);
+        problems.push(
+          `${tool} ${task} began its attempt ${attempt} at ${at}, and at ${rest.at} waited until ${rest.until}`,
+        );
     }
     return problems;
   }

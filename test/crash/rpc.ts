@@ -33,10 +33,10 @@ interface Params {
 export class Rpc {
   readonly url: string;
   readonly #history: History;
-  readonly #patienceMs: number | undefined;
+  readonly #patienceMs: PatienceMs | undefined;
   #id = 0;
 
-  constructor(url: string, patienceMs?: number, history = new History()) {
+  constructor(url: string, patienceMs?: PatienceMs, history = new History()) {
     this.url = url;
     this.#history = history;
     this.#patienceMs = patienceMs;
@@ -98,8 +98,11 @@ export class Rpc {
   }
 }
 
-export function patience(ms: number | undefined): AbortSignal | null {
-  return ms === undefined ? null : AbortSignal.timeout(ms);
+/** How long clients wait for an answer now (ms). */
+export type PatienceMs = () => number;
+
+export function patience(ms: PatienceMs | undefined): AbortSignal | null {
+  return ms === undefined ? null : AbortSignal.timeout(ms());
 }
 
 /** The server answered, and refused: never to be confused with a server that died. */

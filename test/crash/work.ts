@@ -3,7 +3,10 @@ import { History } from "../histories/history.ts";
 import { CoreRpc } from "./core-rpc.ts";
 import { CoreWork, endOf } from "./core-work.ts";
 import { anyJob, mayRespond, smallJob, touching, type Job } from "./job.ts";
-import { hasEnded, Rpc, RpcError, type SeenTask } from "./rpc.ts";
+import { hasEnded, type PatienceMs, Rpc, RpcError, type SeenTask } from "./rpc.ts";
+
+/** Of a request whose connections turn out to be closed: a client has as many as it ever needed at once. */
+const mostTries = 10;
 
 /** The ways to a server, in either generation, and what is known of the questions of the older one. */
 export interface Server {
@@ -41,7 +44,7 @@ export class Work {
   }
 
   /** With `patienceMs`, clients do not wait longer for an answer: what became of their request they do not know then. */
-  serverAt(url: string, patienceMs?: number): Server {
+  serverAt(url: string, patienceMs?: PatienceMs): Server {
     const coreWork = new CoreWork(this.#random, this.violations);
     const core = new CoreRpc(url, this.history, (question) => coreWork.onQuestion(question), patienceMs);
     return { rpc: new Rpc(url, patienceMs, this.history), core, coreWork };
@@ -64,13 +67,13 @@ export class Work {
     }
   }
 
-  /** What a server shows of a task that has ended. One that closes an idle connection as it is used again is asked on another. */
+  /** What a server shows of a task that has ended. One that closes idle connections as they are used again is asked on another. */
   async endAt(server: Server, job: Job): Promise<string> {
     for (let tries = 1; ; tries++) {
       try {
         return await readEnd(server, job);
       } catch (error) {
-        if (tries === 3 || !isReset(error)) throw error;
+        if (tries === mostTries || !isReset(error)) throw error;
       }
     }
   }
@@ -133,5 +136,5 @@ async function readEnd({ rpc, core }: Server, { core: isCore, taskId = "" }: Job
 
 function isReset(error: unknown): boolean {
   const { cause } = error as { cause?: { code?: unknown } };
-  return cause?.code === "ECONNRESET" || cause?.code === "UND_ERR_SOCKET";
+  return ["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"].includes(String(cause?.code));
 }

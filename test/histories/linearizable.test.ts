@@ -55,6 +55,14 @@ test.each<[string, readonly Operation[]]>([
     "older and newer reads at the same time",
     [...inTurn(create, read("a")), op(10, 20, read("a")), op(11, 12, read("b")), op(21, 22, read("b"))],
   ],
+  [
+    "many that wait for the end together",
+    [
+      ...inTurn(create, read("a")),
+      ...Array.from({ length: 40 }, (_, n) => op(4 + n, 100 + n, outcome("42"))),
+      op(200, 201, end("done")),
+    ],
+  ],
   ["a read that ends before the creation is answered", [op(0, 9, create), op(1, 2, read("a"))]],
   ["a cancel that came too late", inTurn(create, requested, end("done"))],
   ["a cancel", inTurn(create, requested, read("a"), end("cancelled", "cancelled"))],

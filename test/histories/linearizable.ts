@@ -83,6 +83,11 @@ interface Order {
   readonly done: ReadonlySet<Operation>;
 }
 
+/** A read that promises nothing may have been at any time. */
+function saysNothing({ call }: Operation): boolean {
+  return call.kind === "read" && call.shown === undefined;
+}
+
 /** The first answer about one task that no order explains; undefined where there is one for all. */
 export function unexplained(operations: readonly Operation[]): Operation | undefined {
   const events = operations
@@ -90,7 +95,7 @@ export function unexplained(operations: readonly Operation[]): Operation | undef
       { at: operation.since, operation, isAnswer: false },
       { at: operation.until, operation, isAnswer: true },
     ])
-    .filter(({ at }) => at !== Number.POSITIVE_INFINITY)
+    .filter(({ at, operation }) => at !== Number.POSITIVE_INFINITY && !saysNothing(operation))
     // What began at the time of an answer may have been before it.
     .toSorted((a, b) => a.at - b.at || Number(a.isAnswer) - Number(b.isAnswer));
   const open = new Set<Operation>();
@@ -111,10 +116,14 @@ export function unexplained(operations: readonly Operation[]): Operation | undef
 function reachable(orders: readonly Order[], open: ReadonlySet<Operation>, wanted: Operation): Order[] {
   const numbers = new Map([...open].map((operation, n) => [operation, n]));
   const found = new Map<string, Order>();
-  const add = (order: Order): void => {
-    const done = [...order.done].map((operation) => numbers.get(operation) ?? -1).toSorted((a, b) => a - b);
-    const key = JSON.stringify([order.state, done]);
-    if (!found.has(key)) found.set(key, order);
+  const add = ({ state, done: had }: Order): void => {
+    const text = JSON.stringify(state);
+    // What changes nothing now may as well be over: later it could do no more. So many that end together are one order, not one for each set of them.
+    const changesNothing = (operation: Operation): boolean =>
+      operation.until !== Number.POSITIVE_INFINITY && JSON.stringify(after(state, operation.call)) === text;
+    const done = new Set([...open].filter((each) => had.has(each) || changesNothing(each)));
+    const key = JSON.stringify([text, ...[...done].map((operation) => numbers.get(operation))]);
+    if (!found.has(key)) found.set(key, { state, done });
   };
   orders.forEach(add);
   // A map gives what is added while it is read, too.
