@@ -7,10 +7,13 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import { HoldfastError } from "../task/fault.ts";
 import type { Secret } from "../task/secret.ts";
 
-/** The event of an address by which a person approves something: it shows a page with two buttons, and its value is `{ approve }`. */
+/**
+ * The event of an address by which a person approves something: it shows a page with two buttons. The wait stands for how long the address is good, and
+ * nothing ends it but its time: the buttons answer the question. Its key ends with the host that the address was sent to.
+ */
 export const approvalEvent = "holdfast/approval";
 
-/** The key of the question that such a wait stands beside: an answer to it ends both. */
+/** The key of the question that such an address answers. */
 export const approvalQuestion = "approval";
 
 /** The wait that an address ends. */

@@ -1,5 +1,4 @@
 import { systemClock } from "../client/clock.ts";
-import { isJsonObject } from "../generation/message.ts";
 import { approvalEvent, approvalQuestion } from "../runtime/event-urls.ts";
 import type { JsonForm } from "../runtime/questions/form.ts";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
@@ -20,7 +19,7 @@ export interface Approval {
   readonly message?: string | undefined;
   /** How long to wait; then the call fails. Default: as long as the task lives. */
   readonly timeoutMs?: TimeSpan | undefined;
-  /** Sends a link by which whoever gets it decides in place of an operator, once. Only with `by: "operator"`. Default: there is no link. */
+  /** Sends a link by which whoever gets it decides as an operator does, once: an action of "link to" the host. Only with `by: "operator"`. Default: there is no link. */
   readonly link?: ApprovalLink | undefined;
 }
 
@@ -68,30 +67,30 @@ export async function refusalOf(
   const question = { message, requestedSchema: yesOrNo, _meta: { [mark]: true } };
   const asked = task.elicit(approvalQuestion, question, timeoutMs === undefined ? {} : { timeoutMs });
   const { link } = approval;
-  const linked = by === "operator" && link !== undefined ? byLink(link, { tool, message }, task) : undefined;
-  const answer = await (linked === undefined ? asked : Promise.race([asked, linked]));
+  if (by === "operator" && link !== undefined) sendLink(link, { tool, message }, task).catch(() => undefined); // the task has ended
+  const answer = await asked;
   const isApproved = answer.action === "accept" && answer.content?.["approve"] === true;
   if (!isApproved) return `${tool} was not called: the ${by} did not approve it.`;
   void task.status("The call was approved");
   return undefined;
 }
 
-type Answer = { readonly action: string; readonly content?: Readonly<Record<string, unknown>> | undefined };
-
-/** Sends the link, and waits until somebody has decided by it. Where that cannot be, operators decide alone. */
-async function byLink(
+/**
+ * Sends the link, by which the question is answered as an operator answers it: what is answered first counts. Where it cannot be sent, operators
+ * decide alone.
+ */
+async function sendLink(
   { notify, headers = {}, allow = [], timeoutMs = "1d" }: ApprovalLink,
   asked: { readonly tool: string; readonly message: string },
   task: TaskContext,
-): Promise<Answer> {
-  const never = new Promise<never>(() => undefined);
-  const decided = task.waitForEvent<unknown>("approval-link", approvalEvent, { timeoutMs });
-  decided.catch(() => undefined);
+): Promise<void> {
   const { host } = new URL(notify);
+  const open = task.waitForEvent<unknown>(["approval-link", host], approvalEvent, { timeoutMs });
+  open.catch(() => undefined); // the link is good no longer
   try {
     await task.step("approval-notify", { retries: 5 }, async ({ signal }) => {
       const expiresAt = new Date(systemClock.now() + millisecondsOf(timeoutMs)).toISOString();
-      const body = JSON.stringify({ ...asked, task: task.id, link: decided.url, expiresAt });
+      const body = JSON.stringify({ ...asked, task: task.id, link: open.url, expiresAt });
       const request = {
         method: "POST",
         url: notify,
@@ -101,16 +100,10 @@ async function byLink(
       const { status } = await new Sender(allow).send(request, { signal, maxBytes: 0, timeoutMs: notifyMs });
       if (status >= 300) throw new Error(`${host} answered HTTP ${status}`);
     });
-    const value = await decided;
-    const approve = isJsonObject(value) && value["approve"] === true;
-    const said = approve ? "approved" : "declined";
-    await task.log("notice", `The call was ${said} by the link that was sent to ${host}`);
-    return { action: "accept", content: { approve } };
   } catch (error) {
     task.signal.throwIfAborted();
     const why = error instanceof Error ? error.message : String(error);
     await task.log("warning", `Nobody can approve by the link that was to go to ${host}: ${why}`);
-    return never;
   }
 }
 

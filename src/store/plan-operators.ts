@@ -75,7 +75,9 @@ function saved(job: BulkJob): Plan {
 /** The plan of a command, with the record of the action if an operator gave it. */
 export function withAction(plan: Plan, command: TaskCommand, { task }: Facts): Plan {
   const { by, now } = command;
-  if (by === undefined) return plan;
+  const { result } = plan;
+  const isTooLate = "accepted" in result && result.accepted.length === 0; // somebody else has answered
+  if (by === undefined || isTooLate) return plan;
   const { actor, action, detail, taskId, job = null } = by;
   const { id = null, tool = null } = job === null ? subjectOf(command) : {};
   const about = { taskId: taskId ?? id, tool: tool ?? task?.tool ?? null };

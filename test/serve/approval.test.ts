@@ -6,8 +6,11 @@ import { serveTools } from "../../src/serve/serve-tools.ts";
 import type { ToolSource } from "../../src/serve/source.ts";
 import type { Tasks } from "../../src/server/tasks.ts";
 import { InMemorySession } from "../kit/in-memory-session.ts";
+import { createEventHandler } from "holdfast/http";
+import type { TasksOptions } from "holdfast";
 import { startServer, type StartedServer } from "../kit/server.ts";
 import { StatelessClient } from "../kit/stateless-client.ts";
+import { service } from "./openapi/jobs.ts";
 import { ticketOf } from "../server/plain/job.ts";
 
 vi.setConfig({ testTimeout: 10_000 });
@@ -74,11 +77,8 @@ it("lets operators alone decide, and says who did", async () => {
 const yes = { approval: { action: "accept", content: { approve: true } } } as const;
 const said = { content: [{ text: "-- hi" }] };
 
-async function serving(approval: Approval, plainDeadlineMs?: number): Promise<StartedServer> {
-  const started = await startServer(
-    () => undefined,
-    plainDeadlineMs === undefined ? {} : { plainDeadlineMs },
-  );
+async function serving(approval: Approval, options: Partial<TasksOptions> = {}): Promise<StartedServer> {
+  const started = await startServer(() => undefined, options);
   await serveTools(started.tasks, [echo(approval)]);
   return started;
 }
@@ -143,7 +143,7 @@ it("names only arguments that the tool has", async () => {
 });
 
 it("lets no model approve in place of the user", async () => {
-  const { server, tasks } = await serving({ by: "user", message: "Say {word}?" }, 0);
+  const { server, tasks } = await serving({ by: "user", message: "Say {word}?" }, { plainDeadlineMs: 0 });
   const answer = { question: "approval", answer: { approve: true } };
   for (const elicitation of [undefined, {}]) {
     const session = await InMemorySession.open(server, { capabilities: { elicitation } });
@@ -188,4 +188,43 @@ it("shows arguments as they are, whatever braces they have", async () => {
   const task = await t.start("echo", { word: "{note}", note: "hi" });
   const message = 'Call echo with {"word":"{note}","note":"hi"}?';
   expect(await task.question("approval")).toMatchObject({ params: { message } });
+});
+
+it("records who decided by a link, and what was decided first counts", async () => {
+  const { url, received } = await service((_, response) => void response.writeHead(202).end());
+  const link = { notify: url, allow: ["127.0.0.1"] };
+  const { server, tasks } = await serving(
+    { by: "operator", link },
+    { eventsUrl: "https://tools.example/events" },
+  );
+  const events = createEventHandler(tasks);
+  const session = await InMemorySession.open(server, { capabilities: {} });
+  /** Calls the tool. Gives its task, and presses a button of the page that the link leads to. */
+  const called = async () => {
+    const seen = received.length;
+    const call = session.call("echo", { word: "hi" });
+    await vi.waitUntil(() => received.length > seen, { timeout: 10_000 });
+    const { task, link: address } = JSON.parse(received.at(-1)?.body ?? "") as Record<string, string>;
+    const press = async (approve: boolean): Promise<string> =>
+      (await events.fetch(new Request(`${address}?approve=${approve}`, { method: "POST" }))).text();
+    const actions = async () => tasks.admin.actions({ taskId: task ?? "" });
+    return { call, id: task ?? "", press, actions };
+  };
+  const one = await called();
+  expect(await one.press(true)).toContain("Approved. The call goes on.");
+  expect(await session.result(one.call)).toMatchObject(said);
+  expect(await one.actions()).toMatchObject([{ action: "answer", actor: `link to ${new URL(url).host}` }]);
+  const other = await called();
+  // All at once: the page says what counts, also to whoever was a moment too late.
+  const answered = tasks.admin.as("ann").answer(other.id, yes);
+  const pages = await Promise.all([other.press(false), other.press(true)]);
+  await answered.catch(() => undefined); // it may be too late
+  const isApproved = !("isError" in (await session.result(other.call)));
+  const actors = (await other.actions()).map(({ actor }) => actor);
+  const mine = /^(?:Approved\. |Declined\. )/;
+  const texts = pages.map((page) => /<p[^>]*>([^<]*)/.exec(page)?.[1] ?? "");
+  const counts = `This was ${isApproved ? "approved" : "declined"} before, and that counts`;
+  expect(texts.filter((text) => !mine.test(text) && !text.startsWith(counts))).toEqual([]);
+  const won = texts.filter((text) => mine.test(text)).length;
+  expect(actors).toEqual(won === 1 ? [`link to ${new URL(url).host}`] : ["ann"]);
 });

@@ -45,6 +45,7 @@ function wordsOf(template: string, scope: Scope, before: readonly string[]): rea
   const texts = Array.isArray(value)
     ? value.map(textOf)
     : [filled(template, scope)].filter((each) => each !== undefined);
+  for (const text of texts) assertNoNul(text);
   const mayBeOption =
     template.startsWith("{") &&
     !template.startsWith("{{") &&
@@ -56,4 +57,12 @@ function wordsOf(template: string, scope: Scope, before: readonly string[]): rea
   throw new NonRetryableError(
     `The argument "${name}" begins with a hyphen, and ${before[0]} could take it for an option. Write it differently, as a path with ./ in front of it.`,
   );
+}
+
+/** Throws for a text that no program can get as an argument or a variable. */
+export function assertNoNul(text: string): void {
+  if (text.includes("\0"))
+    throw new NonRetryableError(
+      "An argument of the call has a NUL character, which no program can be given.",
+    );
 }

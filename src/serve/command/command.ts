@@ -1,4 +1,5 @@
 import { accessSync, constants } from "node:fs";
+import { constants as osConstants } from "node:os";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { ExecError, type ExecOptions, type ExecResult } from "../../runtime/exec/exec-options.ts";
@@ -9,7 +10,7 @@ import type { ToolInput } from "../input-schema.ts";
 import type { Finding, ToolSource } from "../source.ts";
 import { assertPlaceholders, filled, type Scope } from "../template.ts";
 import { described, errorResult, jsonResult, type ToolSettings } from "../tool-settings.ts";
-import { argvOf, assertArgv, type ArgvItem } from "./argv.ts";
+import { argvOf, assertArgv, assertNoNul, type ArgvItem } from "./argv.ts";
 import {
   artifactNames,
   filesOf,
@@ -205,6 +206,7 @@ class CommandCall {
     const isRetried = (error: unknown): boolean =>
       error instanceof ExecError && exitCodes[String(error.exitCode)] === "retry";
     const filledEnv = Object.entries(env).map(([name, text]) => [name, filled(text, scope)] as const);
+    for (const [, text = ""] of filledEnv) assertNoNul(text);
     const options: ExecOptions = {
       ...exec,
       ...(cwd !== undefined && { cwd }),
@@ -248,7 +250,7 @@ class CommandCall {
       const what =
         exitCode === exitNotFound
           ? `${program} was not found, or has ended with exit code 127.`
-          : `${program} has ended with exit code ${exitCode}.`;
+          : `${program} has ended with exit code ${exitCode}${signalOf(exitCode)}.`;
       const why = [meaning === "retry" ? undefined : meaning, tailOf(stderr), tailOf(stdout)].find(
         (each) => each !== undefined && each !== "",
       );
@@ -266,6 +268,12 @@ class CommandCall {
       return errorResult(`The program has ended well, but what it printed is no JSON:\n${tailOf(stdout)}`);
     }
   }
+}
+
+/** Which signal the exit code stands for, as a shell has it. */
+function signalOf(exitCode: number): string {
+  const name = Object.entries(osConstants.signals).find(([, number]) => exitCode === 128 + number)?.[0];
+  return name === undefined ? "" : `, which stands for ${name}`;
 }
 
 /** The last lines. */

@@ -8,10 +8,12 @@ import { constants, type Stats } from "node:fs";
 import { appendFile, open, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { StringDecoder } from "node:string_decoder";
+import { specTypeSchemas } from "@modelcontextprotocol/server";
 import { systemClock } from "../../runtime/clock.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import type { JsonForm } from "../../runtime/questions/form.ts";
+import { describeIssues } from "../../runtime/tool/schema.ts";
 
 /** What a program may write, one object in a line. */
 interface Message {
@@ -163,9 +165,15 @@ export class Messages {
 
   async #ask(id: string, message: unknown, schema: unknown): Promise<object> {
     const requestedSchema = { type: "object", properties: {}, ...(schema as object | undefined) } as JsonForm;
+    const question = { message: typeof message === "string" ? message : id, requestedSchema };
+    const { issues } = specTypeSchemas.ElicitRequestFormParams["~standard"].validate(question);
+    if (issues !== undefined)
+      return {
+        action: "cancel",
+        error: `Nobody can be asked with this schema, in which each property has to be a text, a number, a truth value or a choice: ${describeIssues(issues)}`,
+      };
     try {
-      const text = typeof message === "string" ? message : id;
-      return await this.#task.elicit(["ask", id], { message: text, requestedSchema });
+      return await this.#task.elicit(["ask", id], question);
     } catch (error) {
       this.#task.signal.throwIfAborted();
       return { action: "cancel", error: error instanceof Error ? error.message : String(error) };

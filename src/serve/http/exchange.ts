@@ -96,8 +96,7 @@ async function begin(task: TaskContext, given: Exchange, request: HttpRequest): 
     if ("answer" in tried) return tried.answer;
     if (tried.saidMs === undefined) failures++;
     await task.sleep([key, "pause before", tries], tried.pauseMs).catch((cause: unknown) => {
-      const isLonger = cause instanceof HoldfastError && cause.code === "outlives_task";
-      throw isLonger ? new Error(tried.why, { cause }) : cause;
+      throw outlivesTask(cause) ? new Error(tried.why, { cause }) : cause;
     });
   }
 }
@@ -113,21 +112,34 @@ async function look(
   const { key, retries } = given;
   const { isDone = isFinal } = given;
   const every = given.every ?? pauseMs ?? firstLookMs;
-  if (pauseMs !== undefined) await task.sleep([key, "pause", hop], pauseMs);
   const pace =
     given.every === undefined ? { every, factor: 1.5, maxEvery: Math.max(every, longestLookMs) } : { every };
   const options = { ...pace, retries, until: isDone };
-  return task.poll([key, "look", hop], options, async ({ signal }) => {
-    const answer = await sendOnce(next, { ...given, mayRepeat: true }, signal);
-    const ms = isDone(answer) ? undefined : retryAfterMs(answer);
-    if (ms !== undefined) throw retryLater(ms);
-    return answer;
-  });
+  try {
+    if (pauseMs !== undefined) await task.sleep([key, "pause", hop], pauseMs);
+    return await task.poll([key, "look", hop], options, async ({ signal }) => {
+      const answer = await sendOnce(next, { ...given, mayRepeat: true }, signal);
+      const ms = isDone(answer) ? undefined : retryAfterMs(answer);
+      if (ms !== undefined) throw retryLater(ms);
+      return answer;
+    });
+  } catch (cause) {
+    if (!outlivesTask(cause)) throw cause;
+    const where = shown(next.url);
+    throw new NonRetryableError(
+      `The work had not ended when ${where} was last asked, and the time of this call ends before it would be asked again. To wait longer, raise maxRunMs or ttlMs of the tool.`,
+      { cause },
+    );
+  }
+}
+
+function outlivesTask(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === "outlives_task";
 }
 
 const isFinal = ({ status }: HttpAnswer): boolean => status !== 202;
 
-/** What 202 and 303 point to. */
+/** What 202 and 303 point to. A read that is accepted without an address is asked again, as services say that answer so while they still compute. */
 export function statusRequest(
   { status, headers, url }: HttpAnswer,
   from: HttpRequest,
@@ -135,7 +147,8 @@ export function statusRequest(
 ): HttpRequest | undefined {
   if (!isPending && status !== 303) return undefined;
   const address = headers["location"] ?? headers["operation-location"] ?? headers["content-location"];
-  if (address === undefined || !URL.canParse(address, url)) return undefined;
+  if (address === undefined) return status === 202 && from.method === "GET" ? from : undefined;
+  if (!URL.canParse(address, url)) return undefined;
   const { "content-type": _, "idempotency-key": __, prefer: ___, ...rest } = from.headers;
   return { method: "GET", url: new URL(address, url).href, headers: rest, prove: from.prove };
 }

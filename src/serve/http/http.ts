@@ -7,7 +7,7 @@ import { assertPlaceholders, at, textOf, type Scope } from "../template.ts";
 import { described, errorResult, jsonResult, type ToolSettings } from "../tool-settings.ts";
 import { exchange, statusRequest, type Exchange } from "./exchange.ts";
 import { assertUrl, requestOf, type Credentials, type RequestTemplate } from "./request-template.ts";
-import { Sender, shown, type HttpAnswer, type HttpRequest } from "./send.ts";
+import { isRefused, refusalText, Sender, shown, type HttpAnswer, type HttpRequest } from "./send.ts";
 
 /** Where in the JSON of an answer the state of a job is, and which states count. */
 export interface StateCondition {
@@ -186,7 +186,8 @@ class HttpCall {
     const ended = callback === true ? task.waitForEvent<unknown>("callback", "callback") : undefined;
     ended?.catch(() => undefined); // what it rejects with, the task ends with
     const scope: Record<string, unknown> = { ...args, ...(ended && { callback: ended.url }) };
-    const polled = exchange(task, this.#exchangeOf(scope));
+    const begun = Promise.withResolvers<void>();
+    const polled = exchange(task, this.#exchangeOf(scope, begun.resolve));
     polled.catch(() => undefined);
     let state: unknown;
     let answer: HttpAnswer | undefined;
@@ -197,27 +198,30 @@ class HttpCall {
         ended.then((value) => ({ value })),
       ]);
       if ("found" in first) answer = first.found;
-      else state = first.value;
+      else {
+        state = first.value;
+        await Promise.race([begun.promise, polled.catch(() => undefined)]); // the job may be over before it is named
+      }
     } else {
-      const begun = await polled;
-      if (isError(begun)) answer = begun;
+      const named = await polled;
+      if (isRefused(named)) answer = named;
       else state = await ended;
     }
-    if (answer !== undefined && isError(answer)) return refused(answer);
+    if (answer !== undefined && isRefused(answer)) return errorResult(refusalText(answer));
     state ??= answer && jsonOf(answer);
     const failure = this.#failureOf(state);
     if (failure !== undefined) return errorResult(failure);
     if (result?.url !== undefined) {
       const request = this.#request({ ...result, url: result.url }, scope);
       answer = await exchange(task, { ...this.#common("result"), request: () => request, mayRepeat: true });
-      if (isError(answer)) return refused(answer);
+      if (isRefused(answer)) return errorResult(refusalText(answer));
       state = jsonOf(answer);
     } else if (callback === true && answer === undefined) return jsonResult(part(state, result?.pointer));
     if (result?.pointer !== undefined) return jsonResult(part(state, result.pointer));
     return answer === undefined ? jsonResult(state) : resultOf(answer, task);
   }
 
-  #exchangeOf(scope: Record<string, unknown>): Exchange {
+  #exchangeOf(scope: Record<string, unknown>, onBegun: () => void): Exchange {
     const {
       method = "GET",
       idempotencyHeader = "Idempotency-Key",
@@ -242,9 +246,10 @@ class HttpCall {
       async prepare(answer) {
         if (!hasBegun) scope["job"] = jsonOf(answer);
         hasBegun = true;
+        onBegun();
       },
       next: (answer, from) => {
-        if (isError(answer)) return undefined;
+        if (isRefused(answer)) return undefined;
         const pointed = statusRequest(answer, from);
         if (from !== first) return answer.status === 303 ? pointed : undefined;
         if (poll !== undefined) return this.#request({ ...poll, method: "GET" }, scope);
@@ -252,7 +257,7 @@ class HttpCall {
       },
       isDone: (answer) => {
         if (answer.status === 202) return false;
-        if (isError(answer) || done === undefined) return true;
+        if (isRefused(answer) || done === undefined) return true;
         const state = jsonOf(answer);
         return holds(done, state) || (failed !== undefined && holds(failed, state));
       },
@@ -285,14 +290,6 @@ class HttpCall {
 function holds(condition: StateCondition, state: unknown): boolean {
   const found = at(state, condition.pointer);
   return condition.in.includes(found);
-}
-
-function isError({ status }: HttpAnswer): boolean {
-  return status >= 400;
-}
-
-function refused({ status, text = "" }: HttpAnswer): CallToolResult {
-  return errorResult(`The service answered with HTTP ${status}. ${text.slice(0, 2_000)}`.trim());
 }
 
 /** The JSON of an answer; undefined if it has none. */

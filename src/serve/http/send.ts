@@ -33,6 +33,20 @@ export interface HttpAnswer {
   readonly isLarge?: true;
 }
 
+/** Whether the service has not done what was asked. A redirect is followed only to where the answer is (303). */
+export function isRefused({ status, headers }: HttpAnswer): boolean {
+  return status >= 300 && !(status === 303 && headers["location"] !== undefined);
+}
+
+/** What became of a request that is not answered as it should be. */
+export function refusalText({ status, headers, url, text = "" }: HttpAnswer): string {
+  const { location } = headers;
+  const answered = `${shown(url)} answered with HTTP ${status}`;
+  if (status >= 400 || location === undefined) return `${answered}. ${text.slice(0, 2_000)}`.trim();
+  const to = URL.canParse(location, url) ? shown(new URL(location, url).href) : "no address";
+  return `${answered}, a redirect to ${to}, which is not followed.`;
+}
+
 export interface SendOptions {
   readonly signal: AbortSignal;
   /** The longest body that is read; more is left unread (`isLarge`). */

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { HttpAnswer, HttpRequest } from "../http/send.ts";
-import type { OpenApiDocument } from "./document.ts";
 import type { Operation } from "./operations.ts";
 import { textOf } from "./parameters.ts";
 
@@ -19,20 +18,17 @@ export interface Asked {
 
 /** The operations that an answer's links lead to, by the names of the links. Those that lead to none of `operations` are left out. */
 export function linksOf(
-  document: OpenApiDocument,
   operations: readonly Operation[],
   asked: Asked,
   answer: HttpAnswer,
 ): ReadonlyMap<string, Followed> {
   const { responses } = asked.operation;
   const { status } = answer;
-  const response = document.object(
-    responses[status] ?? responses[`${Math.trunc(status / 100)}XX`] ?? responses["default"],
-  );
-  const links = isJsonObject(response["links"]) ? response["links"] : {};
+  const response = responses[status] ?? responses[`${Math.trunc(status / 100)}XX`] ?? responses["default"];
+  const links = isJsonObject(response) && isJsonObject(response["links"]) ? response["links"] : {};
   const found = new Map<string, Followed>();
   for (const [name, each] of Object.entries(links)) {
-    const link = document.object(each);
+    const link = isJsonObject(each) ? each : {};
     const operation = operations.find((candidate) => isTarget(link, candidate));
     if (operation === undefined) continue;
     const args: Record<string, unknown> = {};

@@ -8,7 +8,7 @@ import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { millisecondsOf } from "../../task/time.ts";
 import { exchange, statusRequest } from "../http/exchange.ts";
-import { Sender, shown, type HttpAnswer, type HttpRequest } from "../http/send.ts";
+import { isRefused, refusalText, Sender, shown, type HttpAnswer, type HttpRequest } from "../http/send.ts";
 import { isNamed } from "../name-patterns.ts";
 import type { Finding, SourceTool, ToolSource } from "../source.ts";
 import { errorResult, jsonResult } from "../tool-settings.ts";
@@ -71,7 +71,6 @@ async function check(what: string, options: OpenApiOptions): Promise<readonly Fi
 
 class OpenApiTools {
   readonly #options: OpenApiOptions;
-  readonly #document: OpenApiDocument;
   readonly #server: string;
   readonly #sender: Sender;
   /** All of the document, since links may lead to those that are not served. */
@@ -88,7 +87,7 @@ class OpenApiTools {
       const security = new Security(document, options.credentials ?? {}, sender);
       const chosen = readOperations(document, security, (operation) => isChosen(operation, options));
       const { operations } = readOperations(document, security, () => true);
-      const made = new OpenApiTools(options, document, server, sender, operations);
+      const made = new OpenApiTools(options, server, sender, operations);
       const unknown = Object.keys(options.operations ?? {}).filter(
         (id) => !operations.some((each) => each.id === id),
       );
@@ -103,13 +102,11 @@ class OpenApiTools {
 
   private constructor(
     options: OpenApiOptions,
-    document: OpenApiDocument,
     server: string,
     sender: Sender,
     operations: readonly Operation[],
   ) {
     this.#options = options;
-    this.#document = document;
     this.#server = server;
     this.#sender = sender;
     this.#operations = operations;
@@ -165,7 +162,7 @@ class OpenApiTools {
     let cancelling: HttpRequest | undefined;
     const linked = new Map<HttpAnswer, HttpRequest | undefined>();
     const prepare = async (answer: HttpAnswer): Promise<void> => {
-      const links = [...linksOf(this.#document, this.#operations, asked, answer)];
+      const links = [...linksOf(this.#operations, asked, answer)];
       const looking = links.find(([, { operation: to }]) => to.method === "GET")?.[1];
       const ending = links.find(
         ([name, { operation: to }]) => to.method !== "GET" && acting.test(`${name} ${to.id} ${to.method}`),
@@ -194,7 +191,7 @@ class OpenApiTools {
 
   async #result(task: TaskContext, answer: HttpAnswer): Promise<CallToolResult> {
     const { status, text = "", bytes, isLarge, url } = answer;
-    if (status >= 400) return errorResult(`HTTP ${status} from ${shown(url)}. ${text}`.trim());
+    if (isRefused(answer)) return errorResult(refusalText(answer));
     if (isLarge === true)
       return errorResult(
         `The answer of ${shown(url)} has more than ${maxAnswerBytes} bytes, which is more than a result can have.`,

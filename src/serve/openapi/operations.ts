@@ -20,7 +20,7 @@ export interface Operation {
   /** The arguments, as JSON Schema of an object. */
   readonly inputSchema: JsonObject;
   readonly parameters: readonly Parameter[];
-  /** As in the document. */
+  /** As in the document, with what they refer to. */
   readonly responses: JsonObject;
   /** The request with these arguments, at a server whose address does not end with a slash. */
   readonly request: (
@@ -53,7 +53,13 @@ export function readOperations(
   if (isJsonObject(webhooks))
     problems.push("webhooks are not supported: its requests to you are not received");
   for (const [path, item] of Object.entries(isJsonObject(paths) ? paths : {})) {
-    const members = document.object(item);
+    let members: JsonObject;
+    try {
+      members = document.object(item);
+    } catch (error) {
+      problems.push(`${path}: it is left out: ${error instanceof Error ? error.message : String(error)}`);
+      continue;
+    }
     for (const method of methods) {
       const own = members[method];
       if (!isJsonObject(own)) continue;
@@ -65,7 +71,7 @@ export function readOperations(
           say("callbacks are not supported: requests of the service are not received");
         if (members["servers"] !== undefined || own["servers"] !== undefined)
           say("servers of its own are not supported: it is sent to the server of the document");
-        operations.push(readOperation(document, security, members, own, name));
+        operations.push(readOperation(document, security, members, own, name, say));
       } catch (error) {
         say(`it is left out: ${error instanceof Error ? error.message : String(error)}`);
       }
@@ -89,6 +95,7 @@ function readOperation(
   item: JsonObject,
   own: JsonObject,
   name: Pick<Operation, "id" | "method" | "path" | "tags">,
+  say: (problem: string) => void,
 ): Operation {
   const { method, path } = name;
   const schemas = new Schemas(document);
@@ -131,7 +138,7 @@ function readOperation(
       ...(Object.keys(definitions).length > 0 && { $defs: definitions }),
     },
     parameters,
-    responses: document.object(own["responses"]),
+    responses: responsesOf(document, own["responses"], say),
     request: (server, args, boundary) => ({
       ...requestOf({ method, path, parameters, body }, server, args, boundary),
       prove: async (request) => {
@@ -155,6 +162,25 @@ function parametersOf(document: OpenApiDocument, item: JsonObject, own: JsonObje
       byPlace.set(`${String(place)} ${String(name)}`, parameter);
     }
   return [...byPlace.values()];
+}
+
+/** The answers without references. Of one that refers to nothing, no link is followed. */
+function responsesOf(document: OpenApiDocument, given: unknown, say: (problem: string) => void): JsonObject {
+  const found: Record<string, unknown> = {};
+  try {
+    for (const [status, each] of Object.entries(document.object(given))) {
+      const { links, ...response } = document.object(each);
+      const resolved = Object.entries(isJsonObject(links) ? links : {}).map(
+        ([name, link]) => [name, document.object(link)] as const,
+      );
+      found[status] = { ...response, links: Object.fromEntries(resolved) };
+    }
+  } catch (error) {
+    say(
+      `its answers cannot be read, and links of them are not followed: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  return found;
 }
 
 function schemaOf(document: OpenApiDocument, parameter: JsonObject, schemas: Schemas): unknown {

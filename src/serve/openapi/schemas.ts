@@ -1,8 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { OpenApiDocument } from "./document.ts";
 
-const component = "#/components/schemas/";
-
 /** Members of a schema whose values are schemas, lists of them, or schemas by name. */
 const single = new Set([
   "items",
@@ -24,14 +22,16 @@ const named = new Set(["properties", "patternProperties", "$defs", "dependentSch
 const ofDocuments = new Set(["discriminator", "xml", "externalDocs", "example", "nullable"]);
 
 /**
- * Schemas of a document as JSON Schema. Components that they refer to, which may refer to themselves, become `$defs`. Fields that a service only
+ * Schemas of a document as JSON Schema. What they refer to, anywhere in it, which may refer to itself, becomes `$defs`. Fields that a service only
  * answers with (`readOnly`) are left out.
  */
 export class Schemas {
   readonly #document: OpenApiDocument;
   readonly #is30: boolean;
-  /** The components that were referred to, by name. */
+  /** What was referred to, by its name in `$defs`. */
   readonly #used = new Map<string, unknown>();
+  /** Those names, by what refers to them. */
+  readonly #names = new Map<string, string>();
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
@@ -62,15 +62,22 @@ export class Schemas {
   }
 
   #reference(ref: string, { description }: JsonObject): JsonObject {
-    const name = ref.startsWith(component) ? ref.slice(component.length) : undefined;
-    const said = typeof description === "string" ? { description } : {};
-    if (name === undefined)
-      return { ...(this.of(this.#document.resolve({ $ref: ref })) as JsonObject), ...said };
-    if (!this.#used.has(name)) {
+    let name = this.#names.get(ref);
+    if (name === undefined) {
+      name = this.#freeName(ref);
+      this.#names.set(ref, name);
       this.#used.set(name, {}); // it may refer to itself
       this.#used.set(name, this.of(this.#document.resolve({ $ref: ref })));
     }
-    return { $ref: `#/$defs/${name}`, ...said };
+    return { $ref: `#/$defs/${name}`, ...(typeof description === "string" && { description }) };
+  }
+
+  /** After its last part; one of another place may have the same. */
+  #freeName(ref: string): string {
+    const last = ref.slice(ref.lastIndexOf("/") + 1).replaceAll(/[^\w.-]/gu, "_");
+    let name = last;
+    for (let count = 2; this.#used.has(name); count++) name = `${last}_${count}`;
+    return name;
   }
 
   #byName(schemas: JsonObject): JsonObject {

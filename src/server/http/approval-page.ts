@@ -3,11 +3,15 @@ import { escapeHtml } from "./dashboard/login.ts";
 const ends = {
   approved: [200, "Approved. The call goes on."],
   declined: [200, "Declined. Nothing is called."],
-  gone: [410, "This was decided already, or it is too late. There is nothing to do."],
+  wasApproved: [410, "This was approved before, and that counts. There is nothing to do."],
+  wasDeclined: [410, "This was declined before, and that counts. Nothing is called."],
+  gone: [410, "It is too late to decide this. There is nothing to do."],
 } as const;
 
+export type ApprovalEnd = keyof typeof ends;
+
 /** What a person sees who opens the address of an approval, or has decided. Nothing of it is kept, framed, or told to other sites. */
-export function approvalPage(state: keyof typeof ends | { readonly asks: string }): Response {
+export function approvalPage(state: ApprovalEnd | { readonly asks: string }): Response {
   const [status, text] = typeof state === "string" ? ends[state] : ([200, state.asks] as const);
   const button = (approve: boolean, name: string): string =>
     `<form method="post" action="?approve=${approve}"><button>${name}</button></form>`;

@@ -20,7 +20,7 @@ import { withAnswerHeaders } from "./refusals.ts";
 import { bodyReadLimits, BodyReads } from "./body-reads.ts";
 import { pathOf } from "./node-request.ts";
 import { isOperatorPath, operatorPath } from "./operator-options.ts";
-import { approvalPage } from "./approval-page.ts";
+import { approvalPage, type ApprovalEnd } from "./approval-page.ts";
 import { type BodyForm, type ParsedBody, readBody } from "./read-body.ts";
 import type { Tasks } from "../tasks.ts";
 
@@ -38,15 +38,17 @@ const eventHandlerOptions = tableOf<EventHandlerOptions>(DeclaredEventHandlerOpt
 class EventRequests {
   readonly path: string;
   readonly #inside: InsideTasks;
+  readonly #admin: Tasks["admin"];
   readonly #bodies: BodyReads;
   readonly #form: BodyForm;
   #closed = false;
 
-  constructor(inside: InsideTasks, options: EventHandlerOptions) {
+  constructor(inside: InsideTasks, admin: Tasks["admin"], options: EventHandlerOptions) {
     assertOptions("createEventHandler", options, eventHandlerOptions);
     const { path = "/events" } = options;
     this.path = path;
     this.#inside = inside;
+    this.#admin = admin;
     this.#bodies = new BodyReads(bodyReadLimits(inside.runtime, {}));
     const { maxNesting, maxNodes } = inside.runtime.options;
     this.#form = { maxNesting, maxNodes, maxBatch: Infinity };
@@ -87,27 +89,42 @@ class EventRequests {
 
   /** A page for a person, who decides with a button: programs that look for harm only open it. */
   async #approval(request: Request, wait: AddressedWait): Promise<Response> {
-    const { store } = this.#inside.runtime;
-    const [task, ...waits] = await Promise.all([
-      store.get(wait.taskId),
-      store.journalEntry(wait.taskId, wait.key),
-      store.journalEntry(wait.taskId, approvalQuestion),
-    ]);
-    const isDecided = waits.some((each) => each !== undefined && each.doneAt !== null);
-    const isOpen = task !== undefined && !isTerminal(task.state) && !isDecided;
+    const { taskId } = wait;
+    const { state, asks } = await this.#approvalOf(wait);
     if (request.method === "GET" || request.method === "HEAD")
-      return isOpen ? approvalPage({ asks: task.statusMessage ?? task.tool }) : approvalPage("gone");
+      return approvalPage(state === "open" ? { asks } : state);
     const approve = new URL(request.url).searchParams.get("approve");
     if (request.method !== "POST" || (approve !== "true" && approve !== "false"))
       return refusal(405, "invalid_request", "Open the address, and choose.", { Allow: "GET, HEAD, POST" });
-    if (!isOpen) return approvalPage("gone");
+    if (state !== "open") return approvalPage(state);
+    const answer = { action: "accept", content: { approve: approve === "true" } };
     try {
-      const value = { approve: approve === "true" };
-      return (await this.#send(wait, value)) ?? approvalPage(value.approve ? "approved" : "declined");
+      await this.#admin.as(`link to ${hostOf(wait)}`).answer(taskId, { [approvalQuestion]: answer });
     } catch (error) {
-      if (refusedBy(error)?.status === 410) return approvalPage("gone");
-      throw error;
+      // Somebody else may have answered in the same moment.
+      if (refusedBy(error)?.status !== 410) throw error;
+      const { state: now } = await this.#approvalOf(wait);
+      return now === "open" ? notWaiting() : approvalPage(now);
     }
+    await this.#send(wait, answer.content).catch(() => undefined); // its task may have ended
+    return approvalPage(answer.content.approve ? "approved" : "declined");
+  }
+
+  /** Whether the question is open, and if it was answered, how. */
+  async #approvalOf({
+    taskId,
+    key,
+  }: AddressedWait): Promise<{ readonly state: "open" | ApprovalEnd; readonly asks: string }> {
+    const { store } = this.#inside.runtime;
+    const [task, link, question] = await Promise.all([
+      store.get(taskId),
+      store.journalEntry(taskId, key),
+      store.journalEntry(taskId, approvalQuestion),
+    ]);
+    const asks = task?.statusMessage ?? task?.tool ?? "";
+    const isOver = [link, question].some((each) => typeof each?.doneAt === "number");
+    if (typeof question?.value === "string") return { state: endOf(question.value), asks };
+    return { state: isOver || task === undefined || isTerminal(task.state) ? "gone" : "open", asks };
   }
 
   /** Ends the wait. Resolves with the refusal if it is too early. */
@@ -115,9 +132,7 @@ class EventRequests {
     const { runtime } = this.#inside;
     // The handler may give out the address before its wait is stored.
     if ((await runtime.store.journalEntry(taskId, key)) === undefined && (await this.#isUnderWay(taskId)))
-      return refusal(503, "not_waiting", "The task does not wait for this event yet. Send it again later.", {
-        "Retry-After": "1",
-      });
+      return notWaiting();
     await runtime.sendEvent(taskId, { name, value, key });
     return undefined;
   }
@@ -126,6 +141,25 @@ class EventRequests {
     const task = await this.#inside.runtime.store.get(taskId);
     return task !== undefined && !isTerminal(task.state);
   }
+}
+
+function notWaiting(): Response {
+  const message = "The task does not wait for this event yet. Send it again later.";
+  return refusal(503, "not_waiting", message, { "Retry-After": "1" });
+}
+
+/** How the question was answered. */
+function endOf(answer: string): ApprovalEnd {
+  const { action, content } = JSON.parse(answer) as {
+    readonly action?: unknown;
+    readonly content?: { readonly approve?: unknown } | null;
+  };
+  return action === "accept" && content?.approve === true ? "wasApproved" : "wasDeclined";
+}
+
+/** Where the address of an approval was sent to. */
+function hostOf({ key }: AddressedWait): string {
+  return /"([^"]+)"\]$/.exec(key)?.[1] ?? key;
 }
 
 /** The answer to an event that came too late, too early or with a wrong value; undefined for another error. */
@@ -155,5 +189,5 @@ export function createEventHandler(tasks: Tasks, options: EventHandlerOptions = 
     const message = "createEventHandler takes what createTasks returns: createEventHandler(tasks).";
     throw new HoldfastError("configuration", message);
   }
-  return operatorEndpoint(new EventRequests(inside, options), inside.onError);
+  return operatorEndpoint(new EventRequests(inside, tasks.admin, options), inside.onError);
 }

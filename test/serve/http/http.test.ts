@@ -14,7 +14,12 @@ interface Seen {
   readonly body: unknown;
 }
 
-type Answer = { status?: number; headers?: Record<string, string>; body?: unknown };
+type Answer = {
+  status?: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+  after?: Promise<void>;
+};
 
 /** A service that answers by its function, and what it was asked. */
 async function service(answer: (seen: Seen, count: number) => Answer | "never") {
@@ -27,6 +32,7 @@ async function service(answer: (seen: Seen, count: number) => Answer | "never") 
     seen.push(each);
     const given = answer(each, seen.length);
     if (given === "never") return;
+    await given.after;
     response.writeHead(given.status ?? 200, { "content-type": "application/json", ...given.headers });
     response.end(given.body === undefined ? "" : JSON.stringify(given.body));
   };
@@ -211,6 +217,62 @@ describe("a job", () => {
     },
   );
 
+  it("is looked at once the date is over that Retry-After gives", async () => {
+    let dated = "";
+    const { origin, seen } = await service(({ line }) =>
+      line.startsWith("POST")
+        ? { status: 202, headers: { "retry-after": dated, location: "/jobs/1" } }
+        : { body: { url: "done" } },
+    );
+    await using t = await serving({ method: "POST", url: `${origin}/jobs` });
+    dated = new Date(Date.now() + 600_000).toUTCString();
+    const task = await t.start("tool");
+    await vi.waitUntil(() => seen.length === 1, 8_000);
+    await t.clock.advance("9m");
+    expect(seen).toHaveLength(1);
+    await t.clock.advance("2m");
+    expect(await task.result()).toMatchObject({ structuredContent: { url: "done" } });
+  });
+
+  it("that is read is asked for again while it is accepted without an address, and nothing else is", async () => {
+    const { origin, seen } = await service((_, count) =>
+      count < 3 ? { status: 202 } : { body: { commits: 7 } },
+    );
+    expect(await resultOf({ url: `${origin}/stats` })).toMatchObject({ structuredContent: { commits: 7 } });
+    expect(seen.map(({ line }) => line)).toEqual(Array<string>(3).fill("GET /stats"));
+    const other = await service(() => ({ status: 202, body: { queued: true } }));
+    const accepted = { method: "POST", url: `${other.origin}/jobs` } as const;
+    expect(await resultOf(accepted)).toMatchObject({ structuredContent: { queued: true } });
+    expect(other.seen).toHaveLength(1);
+  });
+
+  it("that never ends fails when its task may run no longer", async () => {
+    const { origin } = await service(({ line }) =>
+      line.startsWith("POST") ? { body: { id: 5 } } : { body: { state: "running" } },
+    );
+    expect(await resultOf({ ...followed, url: `${origin}/jobs`, maxRunMs: "10m" })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^The work had not ended when \S+\/jobs\/5 was last asked/) }],
+    });
+  });
+
+  it.each([
+    [302, "/elsewhere"],
+    [307, "https://storage.example.com/x?signature=SECRET"],
+    [308, "/loop"],
+    [304, undefined],
+  ])("that is answered with HTTP %i to %s is not taken for done", async (status, location) => {
+    const { origin, seen } = await service(() => ({ status, ...(location && { headers: { location } }) }));
+    const result = await resultOf({ url: `${origin}/loop` });
+    const to = location && new URL(location, origin);
+    const how = to ? `, a redirect to ${to.origin}${to.pathname}, which is not followed.` : ".";
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: `${origin}/loop answered with HTTP ${status}${how}` }],
+    });
+    expect(seen).toHaveLength(1);
+  });
+
   it("without an end shows nothing of the query, which may have keys in it", async () => {
     const { origin } = await service(({ line }) => ({
       status: 303,
@@ -260,6 +322,25 @@ describe("a job", () => {
     await t.clock.advance("5m");
     expect(await task.result()).toMatchObject({ structuredContent: { state: "done" } });
     expect(seen.filter(({ line }) => line.startsWith("POST"))).toHaveLength(1);
+  });
+
+  it("can post its end before its start is answered", async () => {
+    const answered = Promise.withResolvers<void>();
+    const { origin, seen } = await service(({ line }) => {
+      if (line.endsWith("/result")) return { body: { rows: 3 } };
+      return line.startsWith("POST")
+        ? { after: answered.promise, status: 201, body: { id: 5 } }
+        : { body: { state: "running" } };
+    });
+    const { poll } = followed;
+    const result = { url: "/jobs/{job/id}/result" };
+    const options = { method: "POST", url: `${origin}/jobs`, callback: true, poll, result } as const;
+    await using t = await serving(options, { eventsUrl: "https://tools.example.com/events" });
+    const task = await t.start("tool");
+    await vi.waitUntil(() => seen.length === 1, 8_000);
+    await task.sendEvent("callback", { state: "done" });
+    answered.resolve();
+    expect(await task.result()).toMatchObject({ structuredContent: { rows: 3 } });
   });
 
   it("can post its end to an address of its own", async () => {

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { fullForm } from "../../full-form.ts";
 import { root } from "../../conformance/everything-server.ts";
 import { clientOf, until } from "./gateway.ts";
@@ -67,7 +67,7 @@ function isAlive(pid: number): boolean {
 
 it(
   `keeps every call through ${rounds} SIGKILLs of the gateway, and as many of its upstream`,
-  { timeout: 90_000 + rounds * 15_000 },
+  { timeout: 90_000 + rounds * 30_000 },
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-gateway-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
@@ -87,7 +87,7 @@ it(
     const grown = async (): Promise<void> => {
       const before = await total();
       const enough = Math.min(before + jobs, jobs * lines); // on a busy machine all may be written before the next kill
-      await until(async () => (await total()) >= enough);
+      await vi.waitUntil(async () => (await total()) >= enough, { timeout: 120_000, interval: 100 }); // in full form, beside others
     };
     await until(async () => (await readFile(onlyOnce, "utf8").catch(() => "")) !== "");
     for (let round = 0; round < rounds; round++) {

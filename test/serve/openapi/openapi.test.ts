@@ -213,3 +213,72 @@ it("looks at work with the credentials of now, also those of the address, which 
   expect(looks.map(({ url: at }) => at)).toEqual(Array<string>(2).fill("/status/1?of=a&api_key=k3y"));
   expect(given).toBe(3);
 });
+
+it("reads references that lead back to themselves, and leaves out only what none leads to", async () => {
+  const tree = "#/paths/~1trees/post/requestBody/content/application~1json/schema";
+  const ok = { "200": { description: "Done" } };
+  const body = (schema: object) => ({ content: { "application/json": { schema } } });
+  const document = {
+    openapi: "3.1.0",
+    info: { title: "Circles", version: "1" },
+    paths: {
+      "/trees": {
+        post: {
+          operationId: "tree",
+          requestBody: body({
+            type: "object",
+            properties: {
+              left: { $ref: tree },
+              pair: { $ref: "#/components/schemas/Pair" },
+              other: { $ref: "#/components/schemas/Pair/properties/other" },
+            },
+          }),
+          responses: ok,
+        },
+      },
+      "/alias": {
+        post: {
+          operationId: "alias",
+          requestBody: body({ $ref: "#/components/schemas/Here" }),
+          responses: ok,
+        },
+      },
+      "/round": { $ref: "#/paths/~1round" },
+      "/elsewhere": { $ref: "elsewhere.yaml#/pets" },
+      "/answers": {
+        get: { operationId: "answers", responses: { "200": { $ref: "#/components/responses/Here" } } },
+      },
+    },
+    components: {
+      schemas: {
+        Pair: {
+          type: "object",
+          properties: { other: { type: "object", properties: { n: { type: "integer" } } } },
+        },
+        Here: { $ref: "#/components/schemas/There" },
+        There: { $ref: "#/components/schemas/Here" },
+      },
+      responses: {
+        Here: { $ref: "#/components/responses/There" },
+        There: { $ref: "#/components/responses/Here" },
+      },
+    },
+  };
+  const { url, received } = await service((_, response) => json(response, 200, { ok: true }));
+  const { tools, problems, call } = await serving({ document, server: url, credentials: {} });
+  expect(problems).toEqual([
+    expect.stringMatching(/POST \/alias: it is left out: \S+ refers to itself/),
+    expect.stringMatching(/\/round: it is left out: \S+ refers to itself/),
+    expect.stringMatching(
+      /\/elsewhere: it is left out: it refers to elsewhere.yaml#\/pets, which is outside/,
+    ),
+    expect.stringMatching(/GET \/answers: its answers cannot be read, .*: \S+ refers to itself/),
+  ]);
+  expect((await tools()).map(({ name }) => name)).toEqual(["tree", "answers"]);
+  const nested = { left: { left: { left: { pair: { other: { n: 1 } } } } }, other: { n: 2 } };
+  expect(await call("tree", { body: nested })).toMatchObject({ structuredContent: { ok: true } });
+  expect(JSON.stringify(await call("tree", { body: { left: { other: { n: "two" } } } }))).toContain(
+    "integer",
+  );
+  expect(received).toHaveLength(1);
+});
