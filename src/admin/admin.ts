@@ -235,6 +235,8 @@ class DeclaredTaskDetails extends DeclaredTaskSummary {
    */
   readonly suspicion: Suspicion | null = member(z.nullable(z.object(suspicion)) as Schema<Suspicion | null>);
   readonly cancelRequestedAt = member(timeOrNull);
+  /** When it is cancelled unless its caller comes back, who left or did not get its id; null if neither. */
+  readonly abandonedAt = member(timeOrNull);
   /** When its result first went to its principal, and by which method or polling tool; null if it did not. */
   readonly retrieved = member(z.nullable(z.object({ at: time, via: text })));
   readonly requiredScopes = member(list(text));

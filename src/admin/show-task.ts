@@ -1,4 +1,5 @@
 import type { TaskStore } from "../store/store.ts";
+import { isLeft } from "../task/decide.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { StoredDelivery } from "../task/delivery.ts";
 import { shownLine, type LineList } from "../task/task-line.ts";
@@ -42,6 +43,7 @@ export async function showTask(store: TaskStore, id: string, now: number): Promi
     crashes,
     suspicion: task.suspicion?.since === null ? null : (task.suspicion ?? null),
     cancelRequestedAt,
+    abandonedAt: isLeft(task) ? task.cancelBy : null,
     retrieved: task.retrieved ?? null,
     requiredScopes,
     traceId: request?.origin.trace?.traceparent.split("-")[1] ?? null,

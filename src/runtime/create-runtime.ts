@@ -183,9 +183,11 @@ class LocalRuntime implements Runtime {
     return runInline(run, this.#services, this.#parts.timers);
   }
 
-  async get(id: string, requestor: Requestor): Promise<TaskSnapshot> {
+  async get(id: string, requestor: Requestor, why?: "unasked"): Promise<TaskSnapshot> {
     await this.#lifecycle.running();
-    return this.#shown(await ownSnapshot(this.#services, this.#parts.sweeper, id, requestor));
+    const snapshot = await ownSnapshot(this.#services, this.#parts.sweeper, id, requestor);
+    if (why === undefined) this.#parts.abandonments.asked(snapshot.task);
+    return this.#shown(snapshot);
   }
 
   async list(requestor: Requestor, page: ListPage): Promise<readonly TaskRecord[]> {
@@ -220,6 +222,10 @@ class LocalRuntime implements Runtime {
 
   retrieved(task: TaskRecord, via: string): void {
     this.#parts.retrievals.deliver(task, via);
+  }
+
+  undelivered(task: TaskRecord): void {
+    this.#parts.abandonments.undelivered(task);
   }
 
   watch(ids: readonly string[], watcher: Watcher): () => void {
@@ -356,6 +362,8 @@ class LocalRuntime implements Runtime {
 
   async #record(id: string, requestor: Requestor): Promise<TaskRecord> {
     await this.#lifecycle.running();
-    return ownRecord(this.#services, this.#parts.sweeper, id, requestor);
+    const task = await ownRecord(this.#services, this.#parts.sweeper, id, requestor);
+    this.#parts.abandonments.asked(task);
+    return task;
   }
 }

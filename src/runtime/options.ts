@@ -79,6 +79,17 @@ export class DeclaredRuntimeOptions {
    * long after its signal aborted counts as leaked once its task has ended, and no longer counts towards `concurrency`. Default 5 seconds.
    */
   readonly cancelGraceMs?: TimeSpan = time({ min: 0, default: 5_000, variable: "HOLDFAST_CANCEL_GRACE" });
+  /**
+   * After how long an unfinished task is cancelled whose id did not reach its client, because the connection broke before the answer. It
+   * applies to tasks that cannot be found otherwise, by an idempotency key or in a list, and ends with the first request for the task.
+   * `null`: never. Default 1 hour.
+   */
+  readonly abandonAfterMs?: TimeSpan | null = time({
+    min: 0,
+    orNull: true,
+    default: hour,
+    variable: "HOLDFAST_ABANDON_AFTER",
+  });
   /** How long an orderly stop waits for running handlers before it gives their tasks back to the store. Default 10 seconds. */
   readonly stopDeadlineMs?: TimeSpan = time({ min: 0, default: 10_000, variable: "HOLDFAST_STOP_DEADLINE" });
   /**

@@ -1,9 +1,11 @@
 import { assertScopes, hasScopes } from "../task/scopes.ts";
-import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
+import type { TaskCommand } from "../task/command.ts";
+import { isLeft } from "../task/decide.ts";
+import { generations, listedGenerations, type TaskRecord, type TaskSnapshot } from "../task/record.ts";
 import type { ListPage, Requestor } from "./runtime.ts";
 import type { Services } from "./services.ts";
 import { hasExpired, isOver } from "../task/expiry.ts";
-import { unknownTask } from "../task/fault.ts";
+import { isStopping, unknownTask } from "../task/fault.ts";
 import type { Sweeper } from "./dispatch/sweeper.ts";
 
 /** A page of a requestor's tasks. Tasks that need more scopes than it has are left out, without making the page shorter. */
@@ -65,6 +67,63 @@ export class Retrievals {
       this.#writes.delete(id);
     }
   }
+}
+
+/**
+ * Ends tasks that nobody can ask for, because their ids did not reach their clients.
+ * - Only those that cannot be found otherwise: by an idempotency key, in a list, or under a name that the client chose.
+ * - Such a task is cancelled `abandonAfterMs` later, if it has not ended by then. That is stored with it, so any process does it. A cancel
+ *   that somebody asked for stays as it is.
+ * - The first request with its id shows that the id arrived after all. From then on the task goes on for good.
+ * - No answer waits for these writes. If the process dies before the first one, the task goes on.
+ */
+export class Abandonments {
+  readonly #services: Pick<Services, "store" | "clock" | "onError" | "options">;
+  readonly #onSweepAt: (at: number | null) => void;
+  readonly #writes = new Set<Promise<void>>();
+
+  /** `onSweepAt`: called with the time at which an abandoned task is due. */
+  constructor(
+    services: Pick<Services, "store" | "clock" | "onError" | "options">,
+    onSweepAt: (at: number | null) => void,
+  ) {
+    this.#services = services;
+    this.#onSweepAt = onSweepAt;
+  }
+
+  /** The answer with the task's id did not reach its client. */
+  undelivered(task: TaskRecord): void {
+    const { abandonAfterMs } = this.#services.options;
+    if (abandonAfterMs === null || !isFoundByIdOnly(task)) return;
+    this.#leave(task, { promised: false, cancelBy: this.#services.clock.now() + abandonAfterMs });
+  }
+
+  /** Its requestor has asked for the task by its id. */
+  asked(task: TaskRecord): void {
+    if (isLeft(task) && isFoundByIdOnly(task)) this.#leave(task, { promised: true, cancelBy: null });
+  }
+
+  /** Resolves when the writes that are under way have ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#writes);
+  }
+
+  #leave({ id }: TaskRecord, how: Pick<TaskCommand<"leave">, "promised" | "cancelBy">): void {
+    const { store, clock, onError } = this.#services;
+    const written = store
+      .write<"leave">({ type: "leave", now: clock.now(), id, stays: false, ...how })
+      .then((result) => void (result.ok && this.#onSweepAt(result.task.sweepAt)))
+      // A server that stops closes the connections of its clients.
+      .catch((error: unknown) => void (isStopping(error) || onError(error)))
+      .finally(() => this.#writes.delete(written));
+    this.#writes.add(written);
+  }
+}
+
+/** Whether a client finds the task only by the id that the server told it. */
+function isFoundByIdOnly({ generation, principal, idempotencyKey }: TaskRecord): boolean {
+  if (idempotencyKey !== null || generations[generation].requestorsNameTasks) return false;
+  return principal === null || !listedGenerations.includes(generation);
 }
 
 /**

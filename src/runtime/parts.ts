@@ -16,7 +16,7 @@ import type { TaskRecord } from "../task/record.ts";
 import { Reporter } from "./reports/reporter.ts";
 import { BlobSweep } from "./blobs/blob-sweep.ts";
 import { Timers } from "./timers.ts";
-import { Retrievals } from "./own-record.ts";
+import { Abandonments, Retrievals } from "./own-record.ts";
 import { Secrets } from "./secrets.ts";
 import { Credentials } from "./tool/received-request.ts";
 import { Webhooks } from "./webhooks/webhooks.ts";
@@ -43,6 +43,7 @@ export interface Parts {
   readonly webhooks: Webhooks;
   readonly reporter: Reporter;
   readonly retrievals: Retrievals;
+  readonly abandonments: Abandonments;
   readonly secrets: Secrets;
   readonly blobSweep: BlobSweep;
 }
@@ -135,6 +136,7 @@ export function makeParts(services: Services): Parts {
     webhooks,
     reporter,
     retrievals: new Retrievals(services),
+    abandonments: new Abandonments(services, onSweepAt),
     secrets,
     blobSweep: new BlobSweep(services),
   };

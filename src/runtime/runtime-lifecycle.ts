@@ -170,6 +170,7 @@ export class RuntimeLifecycle {
       await webhooks.stop(deadline.passed);
       await deadline.bound(Promise.all(this.#beside.map((work) => work.stop())));
       await deadline.bound(this.#parts.retrievals.settled());
+      await deadline.bound(this.#parts.abandonments.settled());
       await deadline.bound(this.#parts.reporter.stop());
     } finally {
       deadline.cancelTimer();

@@ -184,9 +184,12 @@ export interface Runtime {
    * other tasks.
    */
   delivered(id: string, requestor: Requestor, deleteBy?: number): Promise<void>;
-  get(id: string, requestor: Requestor): Promise<TaskSnapshot>;
+  /** `unasked`: for the server itself, instead of a request that names the task (see `undelivered`). */
+  get(id: string, requestor: Requestor, why?: "unasked"): Promise<TaskSnapshot>;
   /** Records that the result of the task, which was read before, goes to its requestor, by this method or polling tool. */
   retrieved(task: TaskRecord, via: string): void;
+  /** The answer that told the client the id of its new task did not reach it: see `abandonAfterMs`. */
+  undelivered(task: TaskRecord): void;
   /**
    * The requestor's own tasks, newest first, as far as `get` would show them (C-075). Unreadable ones are left out. Fewer than `limit` are
    * the last ones.

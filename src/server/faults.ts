@@ -1,6 +1,7 @@
 import { notRepeatableData } from "../generation/extensions.ts";
 import { waitFor } from "../runtime/wait-for.ts";
 import {
+  isStopping,
   type FaultCode,
   HoldfastError,
   isStoreFault,
@@ -61,11 +62,6 @@ export function toolNotFound(name: string): HoldfastError {
 export function notRepeatable(name: string): HoldfastError {
   const message = `Tool ${name} does not run as a task, so the server cannot tell a repeated call from a new one.`;
   return new HoldfastError("invalid_params", message, { data: notRepeatableData });
-}
-
-/** Whether `error` only says that this server is about to stop. */
-export function isStopping(error: unknown): boolean {
-  return error instanceof HoldfastError && (error.code === "stopping" || error.code === "store_closed");
 }
 
 /**

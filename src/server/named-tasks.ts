@@ -1,5 +1,5 @@
 import type { Runtime } from "../runtime/runtime.ts";
-import { isUnknownTask } from "../task/fault.ts";
+import { isStopping, isUnknownTask } from "../task/fault.ts";
 import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
 import { isTerminal } from "../task/outcome.ts";
 import { generation as plain, type PlainOwner, scopeOf } from "./plain/plain-policies.ts";
@@ -7,7 +7,6 @@ import { listenMethod, taskListening } from "../generation/2026-07-28-listen.ts"
 import { isJsonObject } from "../generation/message.ts";
 import { relatedTaskOf, generation as sep } from "../generation/sep-1686.ts";
 import type { TaskResource } from "../generation/extensions.ts";
-import { isStopping } from "./faults.ts";
 import { calledTool } from "./request.ts";
 import { namedResourceOf } from "./task-resources.ts";
 

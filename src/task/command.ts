@@ -242,8 +242,8 @@ export interface TaskCommands
    */
   join: { readonly id: string; readonly alone: boolean; readonly key?: string };
   /**
-   * No caller of this owner waits any more, or some still do (`stays`). `promised`: a caller was told how to come back for the result.
-   * `cancelBy` (epoch ms): the task is cancelled then, unless its result is wanted.
+   * No caller of this owner waits any more, or some still do (`stays`). `promised`: a caller was told how to come back for the result, or
+   * has come back, which also takes back a `cancelBy`. `cancelBy` (epoch ms): the task is cancelled then, unless its result is wanted.
    */
   leave: {
     readonly id: string;

@@ -301,7 +301,8 @@ function refuse(reason: Refusal): Refuse {
 
 /**
  * Who wants the result of a task, apart from requests with its id: callers without task support that wait for it (`awaitedBy`: the
- * processes where they wait), and callers that were told how to come back (`promised`). A dead process does not wait.
+ * processes where they wait), and callers that can come back (`promised`): they were told how, or came back with an id that was taken to
+ * have never reached them. A dead process does not wait.
  *
  * | the task                                  | the same call                   | when the last caller cancels   | when its time is over    |
  * | ----------------------------------------- | ------------------------------- | ------------------------------ | ------------------------ |
@@ -311,6 +312,8 @@ function refuse(reason: Refusal): Refuse {
  * | is promised                               | as above                        | it continues                   | it continues             |
  * | has ended and is awaited                  | waits until the result arrives, | nothing                        | nothing                  |
  * |                                           | or joins if it does not         |                                |                          |
+ * | has an id that did not reach its caller   | creates another task            |                                | it is, unless a request  |
+ * |                                           |                                 |                                | with its id came before  |
  *
  * All callers in one process count as one here; the process tells them apart itself.
  */
@@ -344,7 +347,13 @@ export function withoutCallers(
 ): TaskRecord {
   const awaitedBy = stays ? [...others, owner] : others;
   const now = { ...task, awaitedBy, promised: task.promised || promised };
+  if (promised) return unscheduled(now);
   return cancelBy === null || isWanted(now, awaitedBy) ? now : scheduled(now, storable(cancelBy));
+}
+
+/** Whether the task is cancelled at its `cancelBy` unless its caller comes back, and not because somebody asked for it. */
+export function isLeft({ cancelBy, cancelRequestedAt }: TaskRecord): boolean {
+  return cancelBy !== null && cancelRequestedAt === null;
 }
 
 /** Whether the result is wanted; callers wait at `others`. */

@@ -170,3 +170,8 @@ export function isStoreFault(thrown: unknown): thrown is HoldfastError {
 export function jsonRpcCodeOf(code: FaultCode): number {
   return jsonRpcNumbers[code] ?? -32603;
 }
+
+/** Whether `error` only says that this server is about to stop. */
+export function isStopping(error: unknown): boolean {
+  return error instanceof HoldfastError && (error.code === "stopping" || error.code === "store_closed");
+}

@@ -144,13 +144,13 @@ export interface TaskRecord {
   readonly openWaits: number;
   readonly cancelRequestedAt: number | null;
   /**
-   * When the task is cancelled (epoch ms): its handler has until then after a cancel request, or its caller left and may come back until
-   * then. Null: never.
+   * When the task is cancelled (epoch ms): its handler has until then after a cancel request, or its caller left or never got its id, and may
+   * come back until then. Null: never.
    */
   readonly cancelBy: number | null;
   /** The processes where callers without task support wait for the result, in order of arrival. May include dead processes. */
   readonly awaitedBy: readonly string[];
-  /** True once such a caller was told how to come back for the result. */
+  /** True once such a caller was told how to come back for the result, or one that seemed not to have the task's id has used it. */
   readonly promised: boolean;
   /**
    * A process that has the store open. While the task is queued: the one that will run it, as long as it lives (null: any). While it runs:

@@ -51,6 +51,12 @@ export const metric = {
     description: "Duration of tasks, from creation to end.",
     buckets: lifetimes,
   },
+  tasksAbandoned: {
+    name: "holdfast.task.abandonments",
+    kind: "counter",
+    unit: "{task}",
+    description: "Tasks whose ids did not reach their clients.",
+  },
   queueDuration: {
     name: "holdfast.task.queue.duration",
     kind: "histogram",

@@ -74,6 +74,7 @@ class EventMeters {
   readonly #steps: Histogram;
   readonly #asked: Counter;
   readonly #answered: Counter;
+  readonly #abandoned: Counter;
   readonly #refused: Counter;
   readonly #leaked: Counter;
   readonly #loopBlocks: Histogram;
@@ -93,6 +94,7 @@ class EventMeters {
     this.#steps = histogramOf(meter, metric.stepDuration);
     this.#asked = counterOf(meter, metric.questionsAsked);
     this.#answered = counterOf(meter, metric.questionsAnswered);
+    this.#abandoned = counterOf(meter, metric.tasksAbandoned);
     this.#refused = counterOf(meter, metric.requestsRefused);
     this.#leaked = counterOf(meter, metric.handlerLeaks);
     this.#loopBlocks = histogramOf(meter, metric.loopBlocks);
@@ -137,6 +139,8 @@ class EventMeters {
         return this.#ended(event, event.outcome);
       case "task.cancelled":
         return this.#ended(event, "cancelled");
+      case "task.abandoned":
+        return this.#abandoned.add(1, this.#of(event));
       case "task.expired":
         return this.#ended(event, "expired");
       case "request.refused":

@@ -30,7 +30,8 @@ export function leave(model: Model, by: string, command: TaskCommand<"leave">): 
   const awaitedBy = command.stays ? [...others, by] : others;
   const promised = task.promised || command.promised;
   const isWanted = promised || awaitedBy.length > 0;
-  const cancelBy = isWanted ? task.cancelBy : (command.cancelBy ?? task.cancelBy);
+  const scheduled = isWanted ? task.cancelBy : (command.cancelBy ?? task.cancelBy);
+  const cancelBy = command.promised ? null : scheduled;
   return changed(model, task, { awaitedBy, promised, cancelBy });
 }
 

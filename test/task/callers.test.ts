@@ -42,6 +42,15 @@ it("takes back that a task is to be cancelled when somebody waits for it, unless
   expect(join(asked, [])).toMatchObject({ cancelBy: noon + 10, sweepAt: noon + 10 });
 });
 
+it("takes back that a task is to be cancelled when its caller turns out to have its id, and does not schedule it again", () => {
+  const scheduled = { ...task, cancelBy: noon + 10, sweepAt: noon + 10 };
+  const promised = leave(scheduled, [], { promised: true });
+  expect(promised).toMatchObject({ cancelBy: null, sweepAt: noon + 100 });
+  expect(leave(promised, [], { cancelBy: noon + 10 }).cancelBy).toBeNull();
+  const asked = { ...scheduled, cancelRequestedAt: noon };
+  expect(leave(asked, [], { promised: true })).toMatchObject({ cancelBy: noon + 10, sweepAt: noon + 10 });
+});
+
 it.each<[string, TaskRecord, readonly string[], Partial<TaskCommand<"leave">>, number | null]>([
   ["nobody else wants", task, [], {}, noon + 10],
   ["a dead process waits for", { ...task, awaitedBy: ["dead"] }, [], {}, noon + 10],

@@ -13,8 +13,9 @@ const longestTimerMs = 60_000;
 const pauseAfterErrorMs = 5_000;
 /** How long a due task is left to other processes if they should come first. */
 const yieldedMs = 1_000;
-/** The status text of a task that is cancelled by itself. */
+/** The status texts of tasks that are cancelled by themselves. */
 const callerLeft = "Cancelled because the caller left and did not call again.";
+const idUndelivered = "Cancelled because its id did not reach the caller, who never asked for the task.";
 
 /** The services that it needs, so that others can sweep too. */
 export interface SweeperServices extends Pick<Services, "store" | "clock" | "onError" | "unreadable"> {
@@ -181,7 +182,8 @@ export class Sweeper {
 
   async #cancel(id: string, now: number): Promise<void> {
     const { store } = this.#services;
-    const cancel = { type: "cancel", now, id, statusMessage: callerLeft, scheduled: true } as const;
+    const statusMessage = (await store.get(id))?.generation === "plain" ? callerLeft : idUndelivered;
+    const cancel = { type: "cancel", now, id, statusMessage, scheduled: true } as const;
     const result = await store.write<"cancel">(cancel);
     if (result.ok && result.released) this.#listeners.onReleased?.(result.task);
   }

@@ -3,6 +3,7 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/com
 import type { OfTask, EventError, ServerEventData } from "./server-event.ts";
 import { type ServerEvents, storedEventError } from "./server-events.ts";
 import type { Blocked } from "../../task/blocked.ts";
+import { isLeft } from "../../task/decide.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
 
@@ -119,6 +120,11 @@ function ofTask(command: TaskCommand, result: Changed, thrown?: EventError): rea
     case "request_cancel":
       // Of a request that was repeated nothing came.
       return task.cancelRequestedAt === now ? [{ type: "task.cancel_requested", ...of }] : [];
+    case "leave": {
+      const { cancelBy } = command;
+      const isAbandoned = task.generation !== "plain" && cancelBy !== null && task.cancelBy === cancelBy;
+      return isAbandoned && isLeft(task) ? [{ type: "task.abandoned", ...of, until: cancelBy }] : [];
+    }
     case "retrieve":
       return [{ type: "task.retrieved", ...of, via: command.via }];
     case "cancel":

@@ -26,7 +26,7 @@ interface Redaction {
 /**
  * Makes an `onEvent` that writes each event as a line of a pino logger: its type as `event`, its error as `err`, and the rest unchanged.
  * Errors: a task that failed with an error or cannot be read, a lost listener or store, and a webhook that failed or stopped. Warnings:
- * blocked tasks, keys of a journal that a handler has not come to, retries, refusals, expiries, leaked handlers, lost processes, dropped
+ * blocked and abandoned tasks, keys of a journal that a handler has not come to, retries, refusals, expiries, leaked handlers, lost processes, dropped
  * messages and a clock that is off. Debug: finished steps and delivered messages. pino's
  * own `redact` works on these lines too.
  *
@@ -54,6 +54,7 @@ function levelOf(event: ServerEvent): Level {
     case "task.unreached":
     case "task.retried":
     case "task.expired":
+    case "task.abandoned":
     case "request.refused":
     case "handler.leaked":
     case "loop.blocked":

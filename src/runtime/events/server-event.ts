@@ -115,6 +115,8 @@ type TaskLifeEvent =
       readonly keys: readonly { readonly key: string; readonly renamedTo?: string }[];
     })
   | (OfTask & { readonly type: "task.cancel_requested" })
+  /** The task's id did not reach its client: the task is cancelled at `until` (epoch ms), unless a request for it comes before. */
+  | (OfTask & { readonly type: "task.abandoned"; readonly until: number })
   | (OfEnd & { readonly type: "task.cancelled" })
   /** The task expired before it ended. */
   | (OfEnd & { readonly type: "task.expired" })

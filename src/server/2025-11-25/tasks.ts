@@ -127,6 +127,7 @@ export function taskCreated(
     // Nothing is sent about a task whose id the client does not have.
     connection.afterAnswer(id, (end) => {
       if (end !== "lost") subscriptions.follow(created, requestorWith(session, access), subscriber);
+      if (end !== "sent") session.runtime.undelivered(created.task);
     });
   }
   return { result: { ...createTaskResult(created, tool?.immediateResponse) } };

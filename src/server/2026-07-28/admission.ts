@@ -121,6 +121,8 @@ export interface RequestStream {
   notify(method: string, params: object): void;
   /** Runs `action` once the answer is sent, or never will be. */
   afterAnswer(action: (end: AnswerEnd) => void): void;
+  /** Runs `action` if the answer is never sent, or the transport learns that the client cannot have got it. */
+  onUndelivered(action: () => void): void;
   /**
    * After the signal of a request aborted: what its client did; undefined if it did nothing, because the server stops or the connection
    * ended.

@@ -76,7 +76,9 @@ export async function callTool(
     if (call !== undefined) {
       const sameRound = call.idempotencyKey === undefined ? once : undefined;
       const preparedCall = { ...call, ...sameRound, prepared, progress, log };
-      return await createTask(runtime, preparedCall, request).catch(usedWithOtherAnswers(sameRound));
+      return await createTask({ runtime, stream }, preparedCall, request).catch(
+        usedWithOtherAnswers(sameRound),
+      );
     }
     return completeAnswerOf(
       await runtime.runInline({
@@ -163,7 +165,11 @@ function taskCall(
   };
 }
 
-async function createTask(runtime: Runtime, call: TaskCall, { signal, trace }: ToolRequest): Promise<Answer> {
+async function createTask(
+  { runtime, stream }: Omit<Callee, "plain">,
+  call: TaskCall,
+  { signal, trace }: ToolRequest,
+): Promise<Answer> {
   signal.throwIfAborted(); // nothing was promised yet, so nothing is begun
   const end = await runtime.call(call, signal);
   if (end.kind === "outcome") return completeAnswerOf(end.outcome);
@@ -171,6 +177,7 @@ async function createTask(runtime: Runtime, call: TaskCall, { signal, trace }: T
   trace?.about(task.id);
   // Nobody can receive the id any more. With a key, the caller finds its task by calling again.
   if (signal.aborted && call.idempotencyKey === undefined) await runtime.cancel(task.id, task);
+  else stream.onUndelivered(() => runtime.undelivered(task));
   return { result: { ...createTaskResult(end.snapshot) } };
 }
 

@@ -104,6 +104,7 @@ export class PipeDispatcher implements WireDispatcher {
         this.#wire?.send(message, { relatedRequestId: request }).catch(() => undefined);
       },
       afterAnswer: (action) => this.#wire?.afterAnswer(request, action),
+      onUndelivered: (action) => this.#wire?.afterAnswer(request, (end) => void (end === "lost" && action())),
       get leftBy() {
         return isClosed() ? undefined : "cancelling";
       },

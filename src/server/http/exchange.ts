@@ -43,6 +43,7 @@ export class Exchange implements RequestStream {
   readonly #form: AnswerForm;
   #aborted: AbortController | undefined;
   readonly #actions: ((end: AnswerEnd) => void)[] = [];
+  #undelivered: (() => void) | undefined;
   #stream: OutgoingStream | undefined;
   #silence: NodeJS.Timeout | undefined;
   #over: Ending | undefined;
@@ -104,6 +105,16 @@ export class Exchange implements RequestStream {
     else action("lost");
   }
 
+  onUndelivered(action: () => void): void {
+    if (this.#over === undefined) this.#undelivered = action;
+    else action();
+  }
+
+  /** The system has taken all of the answer for its client. */
+  taken(): void {
+    this.#undelivered = undefined;
+  }
+
   /** `json` is the whole message. */
   answer(status: number, json: string | JsonWithBytes): void {
     if (this.#over !== undefined) return;
@@ -115,6 +126,9 @@ export class Exchange implements RequestStream {
   /** Ends it without an answer. */
   close(by: "us" | "its client"): void {
     if (by === "its client") this.#stream?.abandon();
+    const undelivered = this.#undelivered;
+    this.#undelivered = undefined;
+    undelivered?.();
     if (this.#over !== undefined) return;
     this.#end(`closed by ${by}`, "lost");
     this.#aborted?.abort(closed());

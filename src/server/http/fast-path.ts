@@ -168,6 +168,8 @@ export class FastPath {
         () => fromNode(incoming, goneSignal(outgoing), null),
         headers.accept ?? null,
       );
+      // Of what was written to a connection that is gone, Node says that it has finished, too.
+      outgoing.once("finish", () => void (outgoing.destroyed || exchange.taken()));
       outgoing.once("close", () => exchange.close("its client"));
       if (outgoing.destroyed) exchange.close("its client");
       return exchange.begun();

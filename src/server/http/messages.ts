@@ -202,7 +202,10 @@ export class Messages {
     // A call begins work; for the other methods, the question costs more than the answer.
     if (message.method === "tools/call" && request.signal.aborted) return undefined;
     const exchange = this.#ours.begin(message, owner, () => request, request.headers.get("accept"));
-    const leave = (): void => exchange.close("its client");
+    const leave = (): void => {
+      if (exchange.isOver) exchange.taken(); // some platforms abort the signal of each request in the end
+      exchange.close("its client");
+    };
     // Most answers are there before: to ask for the signal of a request costs more than they do.
     setImmediate(() => {
       if (exchange.isOver) return;

@@ -1,7 +1,7 @@
 import type { Leaving, Runtime } from "../../runtime/runtime.ts";
-import { isUnknownTask } from "../../task/fault.ts";
+import { isStopping, isUnknownTask } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { isStopping, type OnError } from "../faults.ts";
+import type { OnError } from "../faults.ts";
 import { isCallKey } from "../../runtime/call-keys.ts";
 import type { Departure, PlainCall } from "./plain-policies.ts";
 import { waitFor } from "../../runtime/wait-for.ts";

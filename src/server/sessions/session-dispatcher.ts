@@ -8,12 +8,12 @@ import { generation as core } from "../../generation/2025-11-25.ts";
 import { generation as sepGeneration } from "../../generation/sep-1686.ts";
 import { type JsonObject, logLevelOf, setLevelMethod } from "../../generation/message.ts";
 import type { Answer, MessageContext, Owner, RequestTrace } from "../request.ts";
-import { isUnknownTask } from "../../task/fault.ts";
+import { isStopping, isUnknownTask } from "../../task/fault.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { Connection } from "../connection/connection.ts";
 import type { Amend, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
 import { initializeResult, recognisedMsOfAsked, sessionTools, withTemplates } from "../dispatch/merge.ts";
-import { isStopping, refusalOf } from "../faults.ts";
+import { refusalOf } from "../faults.ts";
 import { cancelNamed, ForwardedRequests, sepSessionOf } from "../sep-1686/forwarded-requests.ts";
 import type { Streams } from "../streams.ts";
 import type { RequestTracing } from "../tracing.ts";
@@ -133,7 +133,7 @@ export class SessionDispatcher implements WireDispatcher {
       ] as const) {
         const requestor = { generation, principal };
         try {
-          const created = await runtime.get(id, requestor);
+          const created = await runtime.get(id, requestor, "unasked");
           streams.needs?.(created.task.requiredScopes);
           const { progressToken } = await runtime.originOf(id, requestor);
           tasks.follow(created, requestor, { connection, progressToken, isTakenUp: true });

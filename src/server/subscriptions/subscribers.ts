@@ -5,10 +5,10 @@ import type { LogText } from "../../task/task-line.ts";
 import { type Connection, type Reply, Undelivered } from "../connection/connection.ts";
 import { type Attempt, firstAttempt, judgeReply, paramsFor, type Question } from "../connection/question.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
-import { isStopping, type OnError } from "../faults.ts";
+import type { OnError } from "../faults.ts";
 import { questionName } from "../../generation/extensions.ts";
 import { untilStoreAnswers } from "../../runtime/observed-store.ts";
-import { HoldfastError } from "../../task/fault.ts";
+import { isStopping, HoldfastError } from "../../task/fault.ts";
 import { type InputAnswer, type InputRequest, missingForInput } from "../../task/journal.ts";
 
 export interface OutgoingNotification {

@@ -1,13 +1,13 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
-import { isStopping, type OnError, waitOutStop } from "../faults.ts";
+import { type OnError, waitOutStop } from "../faults.ts";
 import type { Connection } from "../connection/connection.ts";
 import { TaskSubscription, type Wait } from "./task-subscription.ts";
 import type { NotificationFormat, Subscriber } from "./subscribers.ts";
 import { resourceUpdated, type TaskResource } from "../../generation/extensions.ts";
 import { untilStoreAnswers } from "../../runtime/observed-store.ts";
-import { HoldfastError } from "../../task/fault.ts";
+import { isStopping, HoldfastError } from "../../task/fault.ts";
 import { type GrownLines, LineFeed } from "../listen/feeds.ts";
 import { type LineReader, resourceNotFound } from "../task-resources.ts";
 

@@ -1,6 +1,6 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import { untilStoreAnswers } from "../../runtime/observed-store.ts";
-import { isUnknownTask } from "../../task/fault.ts";
+import { isStopping, isUnknownTask } from "../../task/fault.ts";
 import type { TaskSnapshot, TaskRecord, Progress } from "../../task/record.ts";
 import type { Connection } from "../connection/connection.ts";
 import {
@@ -11,7 +11,6 @@ import {
   type SubscriptionSetup,
   type Waiter,
 } from "./subscribers.ts";
-import { isStopping } from "../faults.ts";
 import { isAtLeast } from "../../generation/message.ts";
 import { type LogLine, logLines, newestShown, sentProgress, shownProgress } from "../log-messages.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
@@ -159,7 +158,7 @@ export class TaskSubscription {
     const { runtime, id, requestor, onError } = this.#setup;
     const patience = { clock: runtime.clock, onError };
     const read = async (): Promise<TaskSnapshot> => {
-      const snapshot = await runtime.get(id, requestor);
+      const snapshot = await runtime.get(id, requestor, "unasked");
       if (this.#log.isBehind(snapshot.task)) await this.#log.send(snapshot.task);
       return snapshot;
     };

@@ -59,6 +59,7 @@ const details: TaskDetails = {
   crashes: 1,
   suspicion: null,
   cancelRequestedAt: null,
+  abandonedAt: null,
   retrieved: { at: at + 96_000, via: "tasks/get" },
   requiredScopes: ["reports"],
   traceId: "0af7651916cd43dd8448eb211c80319c",

@@ -58,6 +58,7 @@ it.each<[string, number, object]>([
   ["task.settled", 30, { ...of, outcome: "error_result", durationMs: 1 }],
   ["task.retried", 40, { ...of, failures: 1, until: at, error }],
   ["task.expired", 40, { ...of, durationMs: 1 }],
+  ["task.abandoned", 40, { ...of, until: 5 }],
   ["request.refused", 40, { principal: "ada", code: "limit_reached", method: "tools/call" }],
   ["handler.leaked", 40, { taskId: "t", tool: "pays", handlers: 1 }],
   ["owner.lost", 40, { owner: "o", tasks: 3 }],

@@ -5,6 +5,8 @@ import { memoryStore } from "holdfast/memory";
 import { onTestFinished } from "vitest";
 import { createAdmin } from "../../../src/admin/create-admin.ts";
 import { createRuntime } from "../../../src/runtime/create-runtime.ts";
+import { type OnEvent, ServerEvents } from "../../../src/runtime/events/server-events.ts";
+import type { RuntimeOptions } from "../../../src/runtime/options.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { createTaskServer } from "../../../src/server/create-task-server.ts";
 import { PlainPolicies, type PlainOptions } from "../../../src/server/plain/plain-policies.ts";
@@ -27,17 +29,20 @@ export interface ClockedServer {
 interface Setup extends Partial<PlainOptions> {
   readonly clock?: FakeClock;
   readonly store?: TaskStore;
+  readonly runtimeOptions?: RuntimeOptions;
+  readonly onEvent?: OnEvent;
 }
 
 /** A server with the default options for clients without tasks, on a clock that the test moves. */
 export async function clockedServer(
   tools: (tasks: Pick<Tasks, "tool">) => void,
-  { clock = new FakeClock(), store = memoryStore(), ...plain }: Setup = {},
+  { clock = new FakeClock(), store = memoryStore(), runtimeOptions = {}, onEvent, ...plain }: Setup = {},
 ): Promise<ClockedServer> {
   const errors: unknown[] = [];
   const onError = (error: unknown): void => void errors.push(error);
   const registry = new Registry();
-  const runtime = createRuntime({ store, registry, clock, onError });
+  const events = onEvent && new ServerEvents({ listeners: [onEvent], clock, onError });
+  const runtime = createRuntime({ store, registry, clock, onError, events, options: runtimeOptions });
   const options = { plain: undefined, plainDeadlineMs: 45_000, plainGraceMs: 600_000, pollingTools: {} };
   const admin = createAdmin({
     store: runtime.store,

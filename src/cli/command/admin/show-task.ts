@@ -89,8 +89,17 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
     error,
     statusMessage,
   } = task;
-  const { createdAt, startedAt, finishedAt, expiresAt, wakesAt, cancelRequestedAt, retrieved, progress } =
-    task;
+  const {
+    createdAt,
+    startedAt,
+    finishedAt,
+    expiresAt,
+    wakesAt,
+    cancelRequestedAt,
+    abandonedAt,
+    retrieved,
+    progress,
+  } = task;
   const lines: readonly (readonly [name: string, text: string | false | null])[] = [
     ["task", id],
     ["client's id", wireId !== id && wireId],
@@ -106,6 +115,10 @@ function head(task: TaskDetails, now: number, cells: number | undefined): string
     ["retrieved", retrieved && `${timeText(retrieved.at)}, by ${retrieved.via}`],
     [finishedAt === null ? "ends by" : "kept until", expiresAt === null ? "no limit" : timeText(expiresAt)],
     ["resumes", wakesAt !== null && timeText(wakesAt)],
+    [
+      "abandoned",
+      abandonedAt !== null && `cancelled at ${timeText(abandonedAt)}, unless its caller comes back`,
+    ],
     ["cancelled", cancelRequestedAt !== null && `requested at ${timeText(cancelRequestedAt)}`],
     ["blocked", task.blocked !== null && blockedText(task.blocked)],
     ["  it had", task.blocked !== null && task.blocked.was],

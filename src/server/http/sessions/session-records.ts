@@ -11,7 +11,7 @@ import type { SecretName } from "../../../runtime/secrets.ts";
 import type { Secret } from "../../../task/secret.ts";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { SessionListener, SessionRoom, SessionStore } from "../../../store/session-store.ts";
-import { isStopping, type OnError } from "../../faults.ts";
+import type { OnError } from "../../faults.ts";
 import type { Principal } from "../../limits.ts";
 import {
   changesState,
@@ -24,7 +24,7 @@ import {
   type StoredState,
 } from "./session-state.ts";
 import type { JsonObject } from "../../../generation/message.ts";
-import { HoldfastError } from "../../../task/fault.ts";
+import { isStopping, HoldfastError } from "../../../task/fault.ts";
 import { isReplay, replayId } from "../../sessions/replay-id.ts";
 import { followedResourceOf } from "../../task-resources.ts";
 import { cancelledId } from "./request-ids.ts";

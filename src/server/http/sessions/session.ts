@@ -1,3 +1,4 @@
+import { isStopping } from "../../../task/fault.ts";
 import type { Secret } from "../../../task/secret.ts";
 import {
   isInitializeRequest,
@@ -32,7 +33,7 @@ import {
 import { SessionUse, type StoredState } from "./session-state.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
-import { isStopping, type OnError } from "../../faults.ts";
+import type { OnError } from "../../faults.ts";
 
 export interface SessionSetup {
   readonly server: TaskServer;

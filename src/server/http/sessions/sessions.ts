@@ -1,8 +1,7 @@
 import type { Clock } from "../../../runtime/clock.ts";
 import { ConcurrencyLimit } from "../../../runtime/concurrency-limit.ts";
 import type { SessionNews } from "../../../store/session-store.ts";
-import { HoldfastError } from "../../../task/fault.ts";
-import { isStopping } from "../../faults.ts";
+import { isStopping, HoldfastError } from "../../../task/fault.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { responseOf, type Outgoing } from "../exchange.ts";
 import type { SessionLimits } from "../body-reads.ts";
