@@ -38,7 +38,7 @@ export async function actionsOn(
   return all.toSorted((a, b) => b.seq - a.seq).slice(0, limit);
 }
 
-function actionOf({ detail, job: _, ...action }: StoredAction): AdminAction {
+export function actionOf({ detail, job: _, ...action }: StoredAction): AdminAction {
   return { ...action, detail: detail === null ? null : parsed(detail) };
 }
 

@@ -10,8 +10,9 @@ import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./oper
 import { adminOf, readToShow } from "./admin-store-of.ts";
 import { unknown } from "./refusals.ts";
 import { keepSessions, ledgerIn, OperatorSessions } from "./operator-sessions.ts";
+import { actionsAbout, keepReadRecords, ReadRecords } from "./record-reads.ts";
 import { selectTasks } from "./select-tasks.ts";
-import { actionsOn, allActions } from "./actions.ts";
+import { actionOf, actionsOn, allActions } from "./actions.ts";
 import { mostReports, nodesIn } from "./nodes.ts";
 import { listed, showTask } from "./show-task.ts";
 import { filePartOf } from "./show-artifacts.ts";
@@ -41,6 +42,7 @@ export function createAdmin(services: RunnerServices, runner = new BulkRunner(se
     },
   };
   keepSessions(admin, sessions);
+  keepReadRecords(admin, new ReadRecords({ store, now }));
   return admin;
 }
 
@@ -81,7 +83,9 @@ function readsOf(
         ? activityIn(store.reports, now(), minutes)
         : readToShow(store, (from) => activityIn(from, now(), minutes)),
     nodes: async () => nodesIn(store.reports, now()),
-    async actions({ taskId = null, before = null, limit = 100 } = {}) {
+    async actions({ taskId = null, principal, before = null, limit = 100 } = {}) {
+      if (principal !== undefined)
+        return (await actionsAbout({ store, now }, principal, before, limit)).map(actionOf);
       return taskId === null ? allActions(store, before, limit) : actionsOn(store, taskId, before, limit);
     },
     bulkJob: async (id) => jobs.show(id),

@@ -2,6 +2,7 @@ import type { TaskStore } from "../store/store.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { recordAction, type RecordServices } from "./record-action.ts";
+import { forgetPerson, personOf } from "./record-reads.ts";
 import { selectTasks } from "./select-tasks.ts";
 
 export interface EndServices extends RecordServices {
@@ -14,11 +15,17 @@ const lookEveryMs = 250;
 
 /**
  * Records that everything about a principal is to be deleted, without saying whose that is, and cancels all its unfinished tasks. Notifies
- * running handlers first, and gives them `graceMs` to end by themselves.
+ * running handlers first, and gives them `graceMs` to end by themselves. Then nothing recorded can be found by the principal's name; false:
+ * all of it still can, because the store is encrypted and its keys are not here.
  */
-export async function endTasksOf(services: EndServices, principal: string, graceMs: number): Promise<void> {
+export async function endTasksOf(
+  services: EndServices,
+  principal: string,
+  graceMs: number,
+): Promise<boolean> {
   const { store, now, pause } = services;
-  await recordAction(services, "erase");
+  const person = await personOf(services, principal);
+  await recordAction(services, "erase", person === null ? {} : { person });
   const { others } = await store.renew();
   const deadline = now() + (others > 0 ? graceMs : 0); // no other process runs them
   for (;;) {
@@ -33,7 +40,7 @@ export async function endTasksOf(services: EndServices, principal: string, grace
       await store.write({ type: "request_cancel", now: now(), id, cancelBy: deadline });
       isRunning = true;
     }
-    if (!isRunning) return;
+    if (!isRunning) return forgetPerson(services, principal);
     await pause(lookEveryMs);
   }
 }

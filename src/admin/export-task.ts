@@ -2,6 +2,7 @@ import { exportJournal, type JournalRecording } from "../store/export-journal.ts
 import type { TaskStore } from "../store/store.ts";
 import { shownLine, type LineList } from "../task/task-line.ts";
 import type { ShownLine, TaskSelection } from "./admin.ts";
+import { personNow } from "./record-reads.ts";
 import { recordAction, type RecordServices } from "./record-action.ts";
 
 /** Everything stored about a task, as plain JSON data. */
@@ -18,8 +19,10 @@ export interface ExportedTask extends JournalRecording {
 const linesPerPage = 500;
 
 /** Records by what the tasks were chosen that are exported, without names and texts. */
-export function exportBegins(services: RecordServices, selection: TaskSelection): Promise<void> {
-  return recordAction(services, "export", { by: Object.keys(selection) });
+export async function exportBegins(services: RecordServices, selection: TaskSelection): Promise<void> {
+  const { principal } = selection;
+  const person = typeof principal === "string" ? { person: await personNow(services, principal) } : {};
+  await recordAction(services, "export", { by: Object.keys(selection), ...person });
 }
 
 /** Rejects with `unknown_task` if there is no such task, and with `task_unreadable` if it is damaged. */

@@ -37,6 +37,8 @@ interface Row<Gives> extends Guarded {
   readonly gives?: Schema<Gives>;
   /** Each value is an event of a stream, which takes no input. */
   readonly isStream?: true;
+  /** What it shows data of a caller by: the task that it names, or the caller that it names. Such reads are recorded. */
+  readonly shows?: "task" | "caller";
   /** Refusals besides those of every operation. */
   readonly faults?: readonly AdminFaultCode[];
 }

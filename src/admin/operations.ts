@@ -70,6 +70,7 @@ class DeclaredReads extends DeclaredFailureReads {
       },
     },
     gives: taskPage,
+    shows: "caller",
   });
 
   /** Rejects with `unknown_task`, and with `task_unreadable` for a damaged task. */
@@ -81,6 +82,7 @@ class DeclaredReads extends DeclaredFailureReads {
     role: "view",
     takes: { id: text },
     gives: taskDetails,
+    shows: "task",
     faults: ["unknown_task", "task_unreadable"],
   });
 
@@ -94,6 +96,7 @@ class DeclaredReads extends DeclaredFailureReads {
     takes: { id: text },
     options: timelineQuery,
     gives: timelinePage,
+    shows: "task",
     faults: ["unknown_task"],
   });
 
@@ -107,6 +110,7 @@ class DeclaredReads extends DeclaredFailureReads {
     takes: { id: text, name: nonEmpty },
     options: fileQuery,
     gives: filePart,
+    shows: "task",
     faults: ["unknown_task", "task_unreadable"],
   });
 
@@ -167,10 +171,11 @@ class DeclaredReads extends DeclaredFailureReads {
     faults: ["unknown_task"],
   });
 
-  /** Operators' actions, newest first, with numbers below `before`; at most `limit` (default 100). */
+  /** Operators' actions, newest first, with numbers below `before`; at most `limit` (default 100). With `principal`: those with its data. */
   readonly actions = operation<
     (options?: {
       readonly taskId?: string;
+      readonly principal?: string;
       readonly before?: number;
       readonly limit?: number;
     }) => Promise<readonly AdminAction[]>
@@ -180,8 +185,10 @@ class DeclaredReads extends DeclaredFailureReads {
     id: "listActions",
     summary: "List operators' actions, newest first",
     role: "view",
+    roleFor: ({ principal }) => (principal === undefined ? undefined : "admin"),
     options: {
       taskId: z.optional(described(text, "Actions on this task.")),
+      principal: z.optional(described(text, "Reads, exports and erasures of this caller's data.")),
       before: z.optional(described(whole.check(z.gte(0)), "Actions with a smaller seq.")),
       limit: z.optional(countUpTo(1_000, 100, "The maximum number of actions.")),
     },

@@ -8,12 +8,12 @@ export interface RecordServices {
 }
 
 /**
- * Records what an operator does that changes no task here: an erasure, which deletes rows beside the store, and an export. It is recorded
- * before it is done, and never with whose data it is: the record outlives that.
+ * Records what an operator does that changes no task here: an erasure, which deletes rows beside the store, an export, a dump and a read. It is
+ * recorded before it is done, and never with the name of whose data it is: the record outlives that.
  */
 export async function recordAction(
   { store, now, actor }: RecordServices,
-  action: "erase" | "export",
+  action: "erase" | "export" | "dump" | "read",
   detail: Readonly<Record<string, unknown>> = {},
 ): Promise<void> {
   await store.write({ type: "record_action", now: now(), by: { actor, action, detail } });

@@ -106,6 +106,9 @@ it("mutes a cause, keeps a note on it, and pauses its tool", patience, async () 
   await page.getByRole("button", { name: "Save the note" }).click();
   await card.getByText("The bank knows. <b>Wait</b>.").waitFor();
   await card.getByRole("button", { name: "Pause charge" }).click();
+  // No task changes by this, so nothing else makes the page look again.
+  await card.getByRole("button", { name: "Resume charge" }).click();
+  await card.getByRole("button", { name: "Pause charge" }).click();
   await card.getByRole("button", { name: "Resume charge" }).waitFor();
   await card.getByRole("button", { name: "Mute: " }).click();
   await page.getByText("1 muted").click();

@@ -45,7 +45,14 @@ describe("holdfast dashboard", { timeout: 60_000 }, () => {
     expect(await browser.session()).toMatchObject({ actor: "ann", role: "admin" });
     expect(await (await browser.ask(`/holdfast/api/tasks/${id}`)).json()).toMatchObject({ id });
     expect((await browser.act("/api/tools/load/pause", {})).status).toBe(204);
-    expect(await adminJson(place, "actions")).toMatchObject({ actions: [{ actor: "ann", action: "pause" }] });
+    expect(await adminJson(place, "actions")).toMatchObject({
+      actions: [
+        { actor: "ann", action: "pause" },
+        { actor: "ann", action: "read" },
+        { actor: "ann", action: "login" },
+        { action: "read" },
+      ],
+    });
     const stranger = new Browser(link.origin);
     expect((await stranger.ask("/holdfast/")).status).toBe(401);
     expect((await stranger.ask("/holdfast/login?token=other")).status).toBe(401);
@@ -84,6 +91,7 @@ describe("holdfast dashboard", { timeout: 60_000 }, () => {
     expect((await browser.act("/api/tools/ok/pause", {})).status).toBe(204);
     expect((await tasks.admin.actions()).filter(({ action }) => action !== "login")).toMatchObject([
       { actor: "ann", action: "pause" },
+      { actor: "ann", action: "read" },
     ]);
     run.kill("SIGINT");
     expect((await run.ended).code).toBe(130);

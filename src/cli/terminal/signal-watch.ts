@@ -1,4 +1,6 @@
 import { constants } from "node:os";
+import { Stopped } from "../errors.ts";
+import { interruptedBy } from "../exit-code.ts";
 
 /** Ctrl-C and SIGTERM while a command waits, as abort signals. */
 export interface SignalWatch extends Disposable {
@@ -66,4 +68,18 @@ export function watchSignals(
 export function endBySignal(signal: "SIGINT" | "SIGTERM", platform = process.platform): void {
   if (platform === "win32") process.exit(128 + constants.signals[signal]);
   process.kill(process.pid, signal);
+}
+
+/** Work that an interrupt ends at once, with what that means. */
+export async function unlessStopped<Result>(
+  meaning: string,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  using interrupts = watchSignals();
+  try {
+    return await work(interrupts.signal);
+  } catch (error) {
+    if (interrupts.signal.aborted) throw new Stopped(interruptedBy(interrupts), `Interrupted: ${meaning}`);
+    throw error;
+  }
 }

@@ -2,6 +2,7 @@ import { documentPath, openApiDocument } from "../../admin/endpoint/openapi.ts";
 import { inputOfRequest, matchRoute } from "../../admin/endpoint/request.ts";
 import { call } from "../../admin/operation.ts";
 import type { Admin } from "../../admin/operations.ts";
+import { readsAs } from "../../admin/record-reads.ts";
 import { assertRole, shownTo } from "../../admin/roles.ts";
 import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import type { RuntimeSettings } from "../../runtime/options.ts";
@@ -111,7 +112,8 @@ export class AdminRequests implements OperatorRequests {
     const search = new URL(request.url).searchParams;
     const input = inputOfRequest(operation, { inPath, search, body: read.body });
     assertRole(role, operation, { input, now: systemClock.now() });
-    const methods = isRead ? this.#administered.admin : this.#administered.admin.as(actor);
+    const { admin, onError } = this.#administered;
+    const methods = isRead ? readsAs(admin, actor, onError) : admin.as(actor);
     if (operation.isStream === true) {
       const follow = (signal: AbortSignal): AsyncIterable<unknown, unknown> =>
         call(methods, operation, input, signal) as AsyncIterable<unknown, unknown>;

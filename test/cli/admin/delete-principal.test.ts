@@ -164,9 +164,15 @@ describe.each(kinds)("on %s", (keptIn) => {
         action: "erase",
         taskId: null,
         tool: null,
-        detail: {},
+        detail: { person: expect.stringMatching(/^[0-9a-f]{32}$/) as string },
       },
     ]);
+    // Reads before it stay, and nobody can say any more whose data that was.
+    expect(actions.map(({ detail }) => detail)).toContainEqual({
+      ...(erased[0]?.detail as object),
+      by: "show",
+    });
+    expect(await adminJson(place, "actions", "--principal", marked)).toEqual({ actions: [] });
     for (const id of others) expect(await stands(id)).toBeTypeOf("string");
     expect(await adminJson(place, "list", "--principal", marked)).toEqual({ tasks: [], next: null });
     expect(await retained(place)).toEqual(await rootTasks(place));

@@ -121,6 +121,7 @@ it("shows a server that runs elsewhere, by its admin endpoint", async () => {
   // The endpoint knows whose token is used.
   expect((await tasks.admin.actions()).filter(({ action }) => action !== "login")).toMatchObject([
     { actor: "ann", action: "pause" },
+    { actor: "ann", action: "read" },
   ]);
 });
 

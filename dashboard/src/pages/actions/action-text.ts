@@ -14,6 +14,10 @@ const texts: Readonly<Record<string, string>> = {
   mark: "Marked a cause of failures",
   erase: "Erased a caller's data",
   export: "Exported tasks",
+  read: "Read a caller's data",
+  dump: "Dumped the store",
+  login: "Logged in",
+  logout: "Logged out",
 };
 
 /** An operator's action, in words. Newer versions may have others. */

@@ -30,7 +30,7 @@ export function TasksPage({ query }: { readonly query: URLSearchParams }): JSX.E
   const filter = filterIn(query);
   const after = query.get("after") ?? undefined;
   const page = useLoaded(query.toString(), () => listed(admin, filter, after), { isOld: isBehind });
-  const { value: counts } = useLoaded("counts", () => admin.counts(), {
+  const { value: counts, reload: countAgain } = useLoaded("counts", () => admin.counts(), {
     restMs: countsRestMs,
     isOld: isBehind,
   });
@@ -46,7 +46,7 @@ export function TasksPage({ query }: { readonly query: URLSearchParams }): JSX.E
           </button>
         )}
       </div>
-      {isEmpty(filter) && after === undefined && <Incidents counts={counts} />}
+      {isEmpty(filter) && after === undefined && <Incidents counts={counts} onPause={countAgain} />}
       <ActivityCharts />
       <StateCounts counts={counts} filter={filter} onChange={show} />
       {filter.cause !== "" && (

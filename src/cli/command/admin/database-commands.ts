@@ -22,7 +22,7 @@ import type {
 import { spanText, timeText } from "../../output/times.ts";
 import { encryptionKeys } from "../../server/encryption-keys.ts";
 import { confirm } from "../../terminal/confirm.ts";
-import { watchSignals } from "../../terminal/signal-watch.ts";
+import { unlessStopped } from "../../terminal/signal-watch.ts";
 import { blobsIn, missingFiles } from "./blobs-in.ts";
 import { adminFailure } from "./admin-failure.ts";
 import { selectionOf, type SelectionOptions } from "./selection.ts";
@@ -157,20 +157,6 @@ async function opened<Result extends Done | ExitCode>(
   });
 }
 
-/** Work that an interrupt ends at once, with what that means. */
-async function unlessStopped<Result>(
-  meaning: string,
-  work: (signal: AbortSignal) => Promise<Result>,
-): Promise<Result> {
-  using interrupts = watchSignals();
-  try {
-    return await work(interrupts.signal);
-  } catch (error) {
-    if (interrupts.signal.aborted) throw new Stopped(interruptedBy(interrupts), `Interrupted: ${meaning}`);
-    throw error;
-  }
-}
-
 async function dump(
   context: Context,
   given: Given<{ readonly since?: string; readonly blobs?: string }>,
@@ -182,6 +168,8 @@ async function dump(
   const since = options.since === undefined ? undefined : resolve(io.cwd, options.since);
   const blobs = await blobsIn(context, options.blobs);
   const { dumpStore } = await import("../../../store/data-care.ts");
+  const { recordDump } = await import("./with-admin.ts");
+  const unrecorded = await recordDump(context, given.place);
   const made = await unlessStopped("no dump was made", (signal) =>
     dumpStore(at, file, { now: io.now(), since, blobs, signal }),
   );
@@ -192,7 +180,10 @@ async function dump(
     json: { file, tasks, changed, unreadable, withoutFiles, bytes, seconds: ms / 1_000 } satisfies DumpJson,
     text: `dumped ${what} to ${word}: ${sizeText(bytes)}, ${spanText(ms)}\n`,
     notes: [unreadable.length > 0 && `not dumped, because they cannot be read: ${unreadable.join(", ")}`],
-    warnings: [withoutFiles > 0 && missingFiles(tasksText(withoutFiles), options.blobs)],
+    warnings: [
+      unrecorded !== undefined && `the dump is not among the recorded actions: ${unrecorded}`,
+      withoutFiles > 0 && missingFiles(tasksText(withoutFiles), options.blobs),
+    ],
     isWhole: unreadable.length === 0,
   };
 }
@@ -379,7 +370,8 @@ async function deletePrincipal(
     if (interrupts.signal.aborted)
       throw new Stopped(interruptedBy(interrupts), "Interrupted: nothing was changed");
     const { endTasksOf } = await import("../../../admin/end-tasks-of.ts");
-    await endTasksOf({ store, now, actor, pause: (ms: number) => pause(ms) }, principal, graceMs);
+    const services = { store, now, actor, pause: (ms: number) => pause(ms) };
+    const isForgotten = await endTasksOf(services, principal, graceMs);
     const { erasePrincipal } = await import("../../../store/data-care.ts");
     const { rows, left, isClean } = await erasePrincipal(at, principal);
     return {
@@ -388,11 +380,13 @@ async function deletePrincipal(
       notes: [
         left.length > 0 &&
           `not deleted, because they are still running: ${left.join(", ")}. Run the command again in a moment.`,
+        !isForgotten &&
+          "Recorded actions can still be found by this caller's name: the store is encrypted. Run the command again with its keys.",
         !isClean &&
           "The database's free space may still contain deleted data, because other processes were using it, or because this database role is not allowed to rewrite it. Run the command again, with another role if necessary.",
         "Earlier backups and copies of the database are unchanged.",
       ],
-      isWhole: left.length === 0 && isClean,
+      isWhole: left.length === 0 && isClean && isForgotten,
     };
   };
   return opened(context, place, work, true);

@@ -95,14 +95,17 @@ async function run(
     }
   }
   const { withAdmin } = await import("./with-admin.ts");
-  return withAdmin(context, { place, options: actor }, async ({ admin, acts: act, now }) => {
+  return withAdmin(context, { place, options: actor }, async ({ admin, acts: act, now, actor: reader }) => {
     const { id } = typed;
     const whole = { ...typed, ...(typeof id === "string" && { id: await findTask(admin, id) }) };
     const input = page.input
       ? await page.input(whole, { admin, now: now() })
       : { ...whole, ...valuesOf(operation, whole, now()) };
-    const methods = operation.method === "GET" ? admin : act();
-    const got = await (page.give?.(admin, input) ?? call(methods, operation, input));
+    const { readsAs } = await import("../../../admin/record-reads.ts");
+    // Whoever has the store open may read it, recorded or not.
+    const shown = readsAs(admin, reader, () => undefined);
+    const methods = operation.method === "GET" ? shown : act();
+    const got = await (page.give?.(shown, input) ?? call(methods, operation, input));
     if (output.json) await output.printJson(page.json?.(got, input) ?? (got as object));
     else await output.print(page.text(got, input, { now: now(), cells: output.columns }));
     const note = output.json ? undefined : page.note?.(got);

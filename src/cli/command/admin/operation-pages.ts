@@ -46,7 +46,7 @@ export interface Page<Gives> {
   /** Makes the input of what was typed. */
   readonly input?: (typed: Input, session: Session) => Input | Promise<Input>;
   /** Does more than to call the method once. */
-  readonly give?: (admin: Admin, input: Input) => Promise<Gives>;
+  readonly give?: (admin: AdminReads, input: Input) => Promise<Gives>;
 }
 
 export interface Shown {
@@ -96,6 +96,7 @@ export const readPages: Pages<AdminReads> = {
     options: (command) =>
       command
         .option("--task <id>", "only actions on this task")
+        .option("--principal <name>", "only reads, exports and erasures of this caller's data")
         .option("--before <number>", "only actions before this number", countOf)
         .option("--limit <count>", "list at most this many", countOf, 50),
     input: async ({ task, ...others }, { admin }) =>
@@ -201,7 +202,7 @@ async function findSession(admin: Admin, given: string): Promise<string> {
 const longestPage = 1_000;
 
 /** As many tasks as requested, if there are that many. A page of the store may be shorter before the last. */
-async function listed(admin: Admin, input: Input): Promise<TaskPage> {
+async function listed(admin: AdminReads, input: Input): Promise<TaskPage> {
   const { limit = 0, after, ...selection }: TaskQuery = input;
   const tasks: TaskSummary[] = [];
   let next: string | null = after ?? null;

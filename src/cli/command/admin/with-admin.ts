@@ -70,6 +70,20 @@ export async function withAdmin<Result>(
   }
 }
 
+/** Resolves with why a dump cannot be recorded: one of a damaged store, or of one that is only to be read, is made all the same. */
+export async function recordDump(context: Context, place: string): Promise<string | undefined> {
+  const { recordAction } = await import("../../../admin/record-action.ts");
+  try {
+    await withAdmin(context, { place, options: {} }, async ({ store, now, actor }) =>
+      store === undefined ? undefined : recordAction({ store, now, actor }, "dump"),
+    );
+    return undefined;
+  } catch (error) {
+    if (error instanceof Stopped) throw error;
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 async function open(io: Io, place: string, options: AdminOptions): Promise<OpenAdmin> {
   if (isEndpoint(place)) return atEndpoint(io, place, options);
   const store = existingStore(place, (path) => resolve(io.cwd, path));

@@ -20,10 +20,12 @@ interface IncidentCardProps {
   readonly now: number;
   /** Called after an action. */
   readonly onChange: () => void;
+  /** Called after the tool was paused or resumed. */
+  readonly onPause: () => void;
 }
 
 /** A cause of failures, whom it hits, and what can be done about it. */
-export function IncidentCard({ incident, isPaused, now, onChange }: IncidentCardProps): JSX.Element {
+export function IncidentCard({ incident, isPaused, now, ...called }: IncidentCardProps): JSX.Element {
   const { session } = useServices();
   const { cause, tool, taskId, firstAt, lastAt, trend, note } = incident;
   const runbook = session.runbookUrl
@@ -53,12 +55,12 @@ export function IncidentCard({ incident, isPaused, now, onChange }: IncidentCard
       </p>
       <Bars label="failures in the last hour" numbers={trend} per="five minutes" />
       {note !== null && <p class="note">{note}</p>}
-      <Acts incident={incident} isPaused={isPaused} onChange={onChange} />
+      <Acts incident={incident} isPaused={isPaused} {...called} />
     </article>
   );
 }
 
-function Acts({ incident, isPaused, onChange }: Omit<IncidentCardProps, "now">): JSX.Element | null {
+function Acts({ incident, isPaused, onChange, onPause }: Omit<IncidentCardProps, "now">): JSX.Element | null {
   const { admin, session } = useServices();
   const [isBusy, setBusy] = useState(false);
   const [isNoting, setNoting] = useState(false);
@@ -71,6 +73,12 @@ function Acts({ incident, isPaused, onChange }: Omit<IncidentCardProps, "now">):
     await attempt(act, done);
     setBusy(false);
     onChange();
+  };
+  const pause = async (): Promise<void> => {
+    await (isPaused === true
+      ? run(() => acts.resume(tool), `Resumed ${tool}.`)
+      : run(() => acts.pause(tool), `Paused ${tool}. None of its tasks start until you resume it.`));
+    onPause();
   };
   const again = async (): Promise<BulkJobShown> => {
     const { job } = await acts.bulk("retry", { cause });
@@ -88,16 +96,7 @@ function Acts({ incident, isPaused, onChange }: Omit<IncidentCardProps, "now">):
         Run all again
       </button>
       {isPaused !== undefined && (
-        <button
-          type="button"
-          class="quiet"
-          disabled={isBusy}
-          onClick={() =>
-            void (isPaused
-              ? run(() => acts.resume(tool), `Resumed ${tool}.`)
-              : run(() => acts.pause(tool), `Paused ${tool}. None of its tasks start until you resume it.`))
-          }
-        >
+        <button type="button" class="quiet" disabled={isBusy} onClick={() => void pause()}>
           {isPaused ? "Resume" : "Pause"} {tool}
         </button>
       )}

@@ -14,10 +14,12 @@ const restMs = 3_000;
 interface IncidentsProps {
   /** For which tools are paused. */
   readonly counts: Counts | undefined;
+  /** A pause changes no task, so nothing else loads the counts again. */
+  readonly onPause: () => void;
 }
 
 /** What is wrong now: causes whose failed tasks nobody has run again. Nothing if there are none. */
-export function Incidents({ counts }: IncidentsProps): JSX.Element | null {
+export function Incidents({ counts, onPause }: IncidentsProps): JSX.Element | null {
   const { admin } = useServices();
   const now = useNow();
   const load = (): Promise<readonly Incident[]> => admin.incidents({ limit: most });
@@ -33,6 +35,7 @@ export function Incidents({ counts }: IncidentsProps): JSX.Element | null {
             isPaused={counts?.tools.some(({ tool, paused }) => tool === incident.tool && paused !== null)}
             now={now}
             onChange={reload}
+            onPause={onPause}
           />
         </li>
       ))}
