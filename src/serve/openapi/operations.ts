@@ -69,8 +69,7 @@ export function readOperations(
       try {
         if (own["callbacks"] !== undefined)
           say("callbacks are not supported: requests of the service are not received");
-        if (members["servers"] !== undefined || own["servers"] !== undefined)
-          say("servers of its own are not supported: it is sent to the server of the document");
+        assertNoOtherServer(document, own["servers"] ?? members["servers"]);
         operations.push(readOperation(document, security, members, own, name, say));
       } catch (error) {
         say(`it is left out: ${error instanceof Error ? error.message : String(error)}`);
@@ -78,6 +77,15 @@ export function readOperations(
     }
   }
   return { operations, problems };
+}
+
+/** Throws for a server of its own: a request with credentials goes to no other service than that of the document. */
+function assertNoOtherServer({ root }: OpenApiDocument, given: unknown): void {
+  const first = (servers: unknown): unknown =>
+    Array.isArray(servers) && isJsonObject(servers[0]) ? servers[0]["url"] : undefined;
+  const url = first(given);
+  if (url === undefined || url === first(root["servers"])) return;
+  throw new Error(`it has a server of its own, ${String(url)}, which is not supported`);
 }
 
 function idOf({ operationId }: JsonObject, method: string, path: string): string {
