@@ -81,11 +81,13 @@ export function readOperations(
 
 /** Throws for a server of its own: a request with credentials goes to no other service than that of the document. */
 function assertNoOtherServer({ root }: OpenApiDocument, given: unknown): void {
-  const first = (servers: unknown): unknown =>
-    Array.isArray(servers) && isJsonObject(servers[0]) ? servers[0]["url"] : undefined;
+  const first = (servers: unknown): string | undefined => {
+    const [server] = Array.isArray(servers) ? (servers as readonly unknown[]) : [];
+    return isJsonObject(server) && typeof server["url"] === "string" ? server["url"] : undefined;
+  };
   const url = first(given);
   if (url === undefined || url === first(root["servers"])) return;
-  throw new Error(`it has a server of its own, ${String(url)}, which is not supported`);
+  throw new Error(`it has a server of its own, ${url}, which is not supported`);
 }
 
 function idOf({ operationId }: JsonObject, method: string, path: string): string {

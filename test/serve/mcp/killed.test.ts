@@ -117,3 +117,24 @@ it(
     await until(() => ![...pids].some((pid) => isAlive(pid)));
   },
 );
+
+it("goes on with a call on another gateway of the same store", { timeout: 120_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), "holdfast-gateways-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const [first, second] = [await Gateway.start(folder), await Gateway.start(folder)];
+  const [one, other] = [join(folder, "one"), join(folder, "other")];
+  const ann = await clientOf(first, { serverName: "gateway" });
+  const ben = await clientOf(second, { serverName: "gateway" });
+  const { reference } = await ann.startTool("append_lines", { path: one, count: 12, delayMs: 300 });
+  const beside = ben.callTool("append_lines", { path: other, count: 12, delayMs: 300 });
+  await until(async () => (await written(one)).length >= 3 && (await written(other)).length >= 3);
+  await first.end("SIGKILL");
+  expect(await (await ben.resume(reference)).result()).toMatchObject({ content: [{ text: "done 12" }] });
+  expect(await beside).toMatchObject({ content: [{ text: "done 12" }] });
+  for (const path of [one, other]) {
+    const numbers = (await written(path)).map(([number]) => number);
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b)); // at most the line of the kill is there twice
+    expect(new Set(numbers).size).toBe(12);
+    expect(numbers.length).toBeLessThanOrEqual(13);
+  }
+});

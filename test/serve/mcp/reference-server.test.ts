@@ -1,5 +1,7 @@
 import type { InputRequest, InputResult } from "holdfast/client";
+import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { mcpUpstream } from "../../../src/serve/mcp/mcp-upstream.ts";
 import { compileCache } from "../../compile-cache.ts";
@@ -92,3 +94,11 @@ it(
     expect(await plain.callTool({ name: "fail", arguments: {} })).toMatchObject({ isError: true });
   },
 );
+
+it("lets the everything client call each tool of the reference server", { timeout: deadline }, async () => {
+  const program = fileURLToPath(new URL("../../everything-client/main.ts", import.meta.url));
+  const { url } = await gateway([everythingUpstream()]);
+  const env = { ...process.env, MCP_CONFORMANCE_SCENARIO: "tools_call" };
+  const { stderr } = await promisify(execFile)(process.execPath, [program, url], { env });
+  expect(stderr).toBe("");
+});
