@@ -20,7 +20,7 @@ const lifetimes = [...seconds, 900, 3_600, 14_400, 86_400, 604_800];
 const shortSeconds = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10];
 
 /**
- * All metrics, named by OpenTelemetry's conventions if they have a name, otherwise `holdfast.…`. docs/operate/observability.md lists their
+ * All metrics, named by OpenTelemetry's conventions if they have a name, otherwise `holdfast.…`. docs/reference/telemetry.md lists their
  * attributes.
  */
 export const metric = {

@@ -20,7 +20,7 @@ import type { TraceContext } from "../task/record.ts";
 import { eventError } from "../runtime/events/server-events.ts";
 
 /**
- * Names of attributes: those of OpenTelemetry's conventions if they have one, otherwise `holdfast.…`. docs/operate/observability.md
+ * Names of attributes: those of OpenTelemetry's conventions if they have one, otherwise `holdfast.…`. docs/reference/telemetry.md
  * explains them.
  */
 export const attribute = {

@@ -3,7 +3,7 @@ import { sourceFiles } from "../source-files.ts";
 
 /** Words of a sitting, by the pages that are read from their beginning; others are looked up. */
 const sittings: readonly [pages: RegExp, words: number][] = [
-  [/^docs\/(learn\/(?!guarantees\.md)|recipes\/)/, 2_500],
+  [/^docs\/(learn\/(?!guarantees\.md)|recipes\/|operate\/(?!environment\.md))/, 2_500],
   [/^docs\/operate\/runbooks\//, 900],
 ];
 

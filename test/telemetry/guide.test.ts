@@ -14,7 +14,7 @@ import { temporaryFolder } from "../server/durable-server.ts";
 import { CollectedMetrics } from "./collected-metrics.ts";
 import { RecordedSpans } from "./recorded-spans.ts";
 
-const guide = await readFile(new URL("../../docs/operate/observability.md", import.meta.url), "utf8");
+const guide = await readFile(new URL("../../docs/reference/telemetry.md", import.meta.url), "utf8");
 
 /** The rows of the table below a heading. */
 function tableBelow(heading: string): string[][] {
