@@ -3,6 +3,7 @@ import { approvalEvent, approvalQuestion } from "../runtime/event-urls.ts";
 import type { JsonForm } from "../runtime/questions/form.ts";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
 import { operatorsOnly, peopleOnly } from "../runtime/questions/questions.ts";
+import { HoldfastError } from "../task/fault.ts";
 import { millisecondsOf, type TimeSpan } from "../task/time.ts";
 import { Sender } from "./http/send.ts";
 import { filledOrEmpty, type Scope } from "./template.ts";
@@ -36,6 +37,22 @@ export interface ApprovalLink {
   readonly allow?: readonly string[] | undefined;
   /** How long the link is good. Default one day. */
   readonly timeoutMs?: TimeSpan | undefined;
+}
+
+/** Throws `configuration` for an approval that nobody could give. `hasAddresses`: whether the server has addresses for events. */
+export function assertApproval(what: string, { by, link }: Approval, hasAddresses: boolean): void {
+  const fail = (problem: string): never => {
+    throw new HoldfastError("configuration", `${what}: ${problem}`);
+  };
+  if (!Object.hasOwn(ways, by)) fail(`by must be "user" or "operator", not ${JSON.stringify(by)}.`);
+  if (link === undefined) return;
+  if (by !== "operator") fail('a link is for operators. Set by: "operator", or remove the link.');
+  if (!/^https?:$/.test(URL.parse(link.notify)?.protocol ?? ""))
+    fail(`notify must be an address of http or https, not ${JSON.stringify(link.notify)}.`);
+  if (!hasAddresses)
+    fail(
+      "a link leads to this server, which does not know where it is reached. Set publicUrl in the file, or eventsUrl of createTasks; or remove the link.",
+    );
 }
 
 const yesOrNo: JsonForm = {

@@ -2,9 +2,10 @@ import type { CallToolResult, McpRequestContext, McpServer } from "@modelcontext
 import { errorReporter, type OnError } from "../runtime/error-reporter.ts";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
 import type { DurableTool } from "../runtime/tool/tool.ts";
+import { insideOf } from "../server/request.ts";
 import type { Tasks } from "../server/tasks.ts";
 import { HoldfastError } from "../task/fault.ts";
-import { refusalOf } from "./approval.ts";
+import { assertApproval, refusalOf } from "./approval.ts";
 import { defaultsOf, propertiesOf } from "./input-schema.ts";
 import { isRelayed, RelayedTools, type RelayedTool } from "./relayed-tools.ts";
 import { assertPlaceholders, type Scope } from "./template.ts";
@@ -71,6 +72,8 @@ interface Opened {
 class Served implements ServedTools {
   readonly #tasks: Pick<Tasks, "tool">;
   readonly #onError: OnError;
+  /** Whether the server has addresses for events. */
+  readonly #hasAddresses: boolean;
   #opened: readonly Opened[] = [];
   /** Sources that have been replaced, whose calls still need them. */
   readonly #replaced = new Set<Opened>();
@@ -90,6 +93,8 @@ class Served implements ServedTools {
   constructor(tasks: Pick<Tasks, "tool">, onError: OnError) {
     this.#tasks = tasks;
     this.#onError = onError;
+    const inside = insideOf(tasks);
+    this.#hasAddresses = inside === undefined || inside.runtime.options.eventsUrl !== undefined;
     this.#relayed = new RelayedTools(
       () => [...this.#registered.values()].flatMap(({ relayed = [] }) => relayed),
       onError,
@@ -197,7 +202,7 @@ class Served implements ServedTools {
     for (const [name, { tool, from }] of wanted) {
       if (this.#registered.has(name)) continue;
       try {
-        assertApproval(tool);
+        assertAsked(tool, this.#hasAddresses);
         if (isRelayed(tool)) {
           const relay: Relay = async (...of) => this.#during(from, async () => tool.relay(...of));
           this.#registered.set(name, { tool, relayed: { ...tool, relay } });
@@ -238,15 +243,20 @@ async function call(
 }
 
 /** Throws `configuration` if nobody could be asked, or would not be told what for. */
-function assertApproval({ name, approval, config }: SourceTool): void {
+function assertAsked({ name, approval, config }: SourceTool, hasAddresses: boolean): void {
   if (approval === undefined) return;
+  assertApproval(`The approval of tool "${name}"`, approval, hasAddresses);
   const names = Object.keys(propertiesOf(config.inputSchema));
   if (names.length > 0) assertPlaceholders(`The approval of tool "${name}"`, approval.message, names);
-  if (config.task !== "forbidden") return;
-  throw new HoldfastError(
-    "configuration",
-    `Tool "${name}": a call waits for its approval as a task, but with durable: false it has none. Remove approval, or durable: false.`,
-  );
+  const fail = (problem: string): never => {
+    throw new HoldfastError("configuration", `Tool "${name}": ${problem}`);
+  };
+  if (config.prepare !== undefined)
+    fail("prepare begins the call before its approval. Remove one of the two.");
+  if (config.task === "forbidden")
+    fail(
+      "a call waits for its approval as a task, but with durable: false it has none. Remove approval, or durable: false.",
+    );
 }
 
 function nameTaken(name: string, one: ToolSource, other: ToolSource): HoldfastError {

@@ -3,7 +3,7 @@ import { expect, it, vi } from "vitest";
 import { command } from "../../src/serve/command/command.ts";
 import { refusalOf, type Approval } from "../../src/serve/approval.ts";
 import { serveTools } from "../../src/serve/serve-tools.ts";
-import type { ToolSource } from "../../src/serve/source.ts";
+import type { SourceTool, ToolSource } from "../../src/serve/source.ts";
 import type { Tasks } from "../../src/server/tasks.ts";
 import { InMemorySession } from "../kit/in-memory-session.ts";
 import { createEventHandler } from "holdfast/http";
@@ -120,20 +120,35 @@ it("shows no client a question for operators of a run without a task", async () 
   expect(session.requests("elicitation/create")).toEqual([]);
 });
 
-it("is not for tools whose calls have no task", async () => {
+it.each<[string, SourceTool["config"], unknown, RegExp]>([
+  ["have no task", { task: "forbidden" }, { by: "user" }, /: a call waits for its approval as a task/],
+  [
+    "begin before there is a task",
+    { prepare: () => ({ prepared: 1 }) },
+    { by: "user" },
+    /: prepare begins the call before its approval/,
+  ],
+  ["nobody can approve", {}, { by: "boss" }, /: by must be "user" or "operator", not "boss"/],
+  ["users approve, by a link", {}, { by: "user", link: { notify: "https://x.example/" } }, /operators/],
+  ["have a link that goes nowhere", {}, { by: "operator", link: { notify: "x" } }, /: notify must be an/],
+  [
+    "have a link that leads nowhere",
+    {},
+    { by: "operator", link: { notify: "https://x.example/" } },
+    /: a link leads to this server, which does not know where it is reached/,
+  ],
+])("is not for tools whose calls %s", async (_, config, approval, said) => {
   const source: ToolSource = {
     name: "mcp search",
     async open(host) {
       const handler = async () => ({ content: [] });
-      host.setTools([{ name: "find", config: { task: "forbidden" }, handler, approval: { by: "user" } }]);
+      host.setTools([{ name: "find", config, handler, approval: approval as Approval }]);
       return { close: async () => undefined };
     },
   };
   const { tasks } = await startServer(() => undefined);
-  await expect(serveTools(tasks, [source])).rejects.toMatchObject({
-    code: "configuration",
-    message: expect.stringMatching(/^mcp search: Tool "find": a call waits for its approval as a task/),
-  });
+  const refusal = { code: "configuration", message: expect.stringMatching(said) };
+  await expect(serveTools(tasks, [source])).rejects.toMatchObject(refusal);
 });
 
 it("names only arguments that the tool has", async () => {

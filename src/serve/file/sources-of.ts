@@ -1,4 +1,6 @@
 import { dirname, resolve } from "node:path";
+import { isJsonObject } from "../../generation/message.ts";
+import { assertApproval, type Approval } from "../approval.ts";
 import { command, type CommandSettings } from "../command/command.ts";
 import { http, type HttpSettings } from "../http/http.ts";
 import { mcpUpstream } from "../mcp/mcp-upstream.ts";
@@ -31,6 +33,8 @@ export class FileSources {
     const add = (path: readonly string[], given: object, make: () => ToolSource): void => {
       const key = JSON.stringify([path, given]);
       try {
+        for (const [tool, approval] of approvalsIn(path, given))
+          assertApproval(`The approval of ${tool}`, approval, file.publicUrl !== undefined);
         found.set(key, this.#known.get(key) ?? make());
       } catch (error) {
         problems.push(problemOf(error, path, given, placeOf));
@@ -74,6 +78,18 @@ export class FileSources {
     const isProgram = options["command"] !== undefined && typeof cwd === "string";
     return { ...options, ...(isProgram && { cwd: resolve(this.#folder, cwd) }) };
   }
+}
+
+/** The approvals of a tool, or of the tools of a source, with their names for messages. */
+function approvalsIn(
+  path: readonly string[],
+  given: { readonly approval?: unknown; readonly tools?: unknown; readonly operations?: unknown },
+): readonly (readonly [string, Approval])[] {
+  const { approval, tools = {}, operations = {} } = given;
+  if (isJsonObject(approval)) return [[`tool "${path.at(-1) ?? ""}"`, approval as unknown as Approval]];
+  return Object.entries({ ...(tools as object), ...(operations as object) }).flatMap(
+    ([name, own]: [string, unknown]) => (isJsonObject(own) ? approvalsIn([name], own) : []),
+  );
 }
 
 /** Where the option is that a message names, or the tool. */

@@ -53,7 +53,7 @@ export interface UpstreamToolOptions extends Pick<
   /**
    * Whether the server answers a call with questions before it makes a task of it, as protocol 2026-07-28 allows. They are then put in the same way, and
    * the call is a task here once it is one there. A client that sends a call again, since it lost the answer, has it made again. Default false: its
-   * questions are those of the task here.
+   * questions are those of the task here. Not together with `approval`, before which nothing may begin.
    */
   readonly asksFirst?: boolean;
   readonly approval?: Approval;
@@ -180,8 +180,11 @@ export function assertMcpOptions(what: string, given: unknown): asserts given is
   for (const [name, set] of stray)
     if (set !== undefined)
       fail(`${name} belongs to ${url === undefined ? "url" : "command"}, which is not set.`);
-  for (const [name, each] of Object.entries(tools))
+  for (const [name, each] of Object.entries(tools)) {
     assertOptions(`${what}: tools.${name}`, each, upstreamToolOptions);
+    if (each.asksFirst === true && each.approval !== undefined)
+      fail(`tools.${name}: asksFirst begins the call before its approval. Remove one of the two.`);
+  }
 }
 
 /** What of the options of a tool is passed on to `tasks.tool`. */

@@ -19,6 +19,12 @@ import { failureOf, type Upstream } from "./upstream-call.ts";
 /** Methods that a server can answer with a question, since 2026-07-28. */
 type Asking = "tools/call" | "prompts/get" | "resources/read";
 
+/**
+ * What of a caller's `_meta` the server gets: all callers are one to it. An idempotency key, for one, would find the result of another caller who chose
+ * the same.
+ */
+const passedOn: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"]);
+
 /** Checked by the SDK's server, which passes it on. */
 const unchecked = <Result>(): StandardSchemaV1<unknown, Result> => ({
   "~standard": { version: 1, vendor: "holdfast", validate: (value) => ({ value: value as Result }) },
@@ -54,7 +60,10 @@ export async function relayed<Result>(
   options: RequestOptions = {},
 ): Promise<Result | InputRequiredResult> {
   const { inputResponses, signal } = mcpReq;
-  const { progressToken, ...meta } = mcpReq._meta ?? {};
+  const { progressToken, ...given } = mcpReq._meta ?? {};
+  const meta: Record<string, unknown> = Object.fromEntries(
+    Object.entries(given).filter(([name]) => passedOn.has(name)),
+  );
   // The server asks what the caller's client can answer.
   const { [CLIENT_CAPABILITIES_META_KEY]: capabilities } = { ...mcpReq.envelope } as Record<string, unknown>;
   if (capabilities !== undefined) meta[CLIENT_CAPABILITIES_META_KEY] = capabilities;

@@ -54,6 +54,22 @@ describe("what is wrong with a file", () => {
     ["tools:\n  a: { description: x }\n", /^:2:\d+: Tool "a" needs command or http/],
     ["mcp:\n  a: { comand: x }\n", /^:2:8: mcp.a has no "comand". Did you mean command\?/],
     ["mcp:\n  a: { command: x, durable: 3 }\n", /^:2:20: mcp a.*durable/],
+    [
+      "mcp:\n  a: { command: x, tools: { drop: { asksFirst: true, approval: { by: operator } } } }\n",
+      /^:2:\d+: mcp a: tools.drop: asksFirst begins the call before its approval/,
+    ],
+    [
+      "tools:\n  a: { command: [ls], approval: { by: user, link: { notify: https://x.example/ } } }\n",
+      /^:2:\d+: The approval of tool "a": a link is for operators/,
+    ],
+    [
+      "publicUrl: https://x.example\nmcp:\n  a: { command: x, tools: { drop: { approval: { by: operator, link: { notify: x } } } } }\n",
+      /^:3:\d+: The approval of tool "drop": notify must be an address of http or https, not "x"/,
+    ],
+    [
+      "openapi:\n  a: { document: x, operations: { drop: { approval: { by: operator, link: { notify: https://x.example/ } } } } }\n",
+      /^:2:\d+: The approval of tool "drop": a link leads to this server.*Set publicUrl/,
+    ],
     ['dashboard: { token: "${env:TOKEN}" }\n', /^:1:21: The variable TOKEN is not set.$/],
     ['dashboard: { token: "${file:token}" }\n', /The file token cannot be read/],
   ])("is said with its place: %j", async (text, said) => {

@@ -44,3 +44,36 @@ it(
     expect(served.errors).toEqual([]);
   },
 );
+
+it("tells a server nothing that callers chose to tell it, so that none gets the result of another", async () => {
+  const tasks = createTasks({ store: memoryStore(), pollIntervalMs: 50 });
+  let made = 0;
+  tasks.tool("count", { onCrash: "resume" }, async () => text(`call ${++made}`));
+  const seen: unknown[] = [];
+  const server = await serveHttp(
+    tasks.server(() => {
+      const own = new McpServer({ name: "counter", version: "1.0.0" });
+      own.registerTool("seen", {}, (context) => {
+        seen.push(context.mcpReq._meta);
+        return text("seen");
+      });
+      return own;
+    }),
+    { port: 0, anonymous: "shared" },
+  );
+  onTestFinished(() => server.close());
+  const source = mcpUpstream("counter", { url: server.url, durable: false });
+  const authenticate = async ({ headers }: Request) => headers.get("authorization")?.slice(7);
+  const served = await gateway([source], {}, { authenticate });
+  const trace = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", tracestate: "a=1" };
+  const counted: unknown[] = [];
+  for (const token of ["alice", "bob"]) {
+    const client = await clientOf(served, { token });
+    counted.push(await client.callTool("count", {}, { idempotencyKey: "report-of-november-2026" }));
+    const _meta = { ...trace, "holdfast/idempotencyKey": "report-of-november-2026", "x.example/user": "ann" };
+    await client.sdk.callTool({ name: "seen", arguments: {}, _meta });
+  }
+  expect(counted).toMatchObject([text("call 1"), text("call 2")]);
+  expect(seen).toEqual([trace, trace]);
+  expect(served.errors).toEqual([]);
+});
