@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
+import { primaryCode, sqliteCode } from "../store/sqlite/sqlite-error.ts";
 import { connect } from "../store/sqlite/statements.ts";
 
 /** How long a process waits for others that write. */
@@ -15,7 +16,13 @@ export function openPrivate(file: string, writes: boolean): DatabaseSync {
   return connect(file, { readOnly: !writes, timeout: busyMs });
 }
 
-/** Whether the file is no database, or a broken one: SQLITE_CORRUPT, or SQLITE_NOTADB. */
+/** Whether a crash has left a transaction unfinished, which only a connection that writes may undo. */
+export function isUnfinished(error: unknown): boolean {
+  return primaryCode(error) === sqliteCode.readonly;
+}
+
+/** Whether the file is no database, or a broken one. */
 export function isDamage(error: unknown): boolean {
-  return error instanceof Error && "errcode" in error && [11, 26].includes(Number(error.errcode) & 0xff);
+  const code = primaryCode(error);
+  return code === sqliteCode.corrupt || code === sqliteCode.notDatabase;
 }

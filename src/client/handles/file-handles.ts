@@ -220,22 +220,26 @@ class FileHandles implements HandleStore {
 
   async #runNext(): Promise<void> {
     // Loaded on demand: most clients store nothing.
-    const { isDamage, openPrivate } = await import("../../runtime/private-database.ts");
+    const { isDamage, isUnfinished, openPrivate } = await import("../../runtime/private-database.ts");
     await setImmediate();
     const jobs = this.#jobs;
     this.#jobs = [];
     const writes = jobs.some((job) => job.writes);
-    const run = (): void => this.#transaction(jobs, this.#opened(writes, openPrivate), writes);
+    const inode = inodeOf(this.#file);
+    const run = (mayWrite: boolean): void =>
+      this.#transaction(jobs, this.#opened(mayWrite, openPrivate), writes);
     try {
       try {
-        run();
+        run(writes);
       } catch (error) {
         this.#open?.database.close();
         this.#open = undefined;
-        if (!isDamage(error)) throw error;
-        if (!writes) throw new DamagedFile(`${this.#file} is damaged`, { cause: error });
-        renameSync(this.#file, `${this.#file}.damaged`);
-        run();
+        if (isDamage(error)) {
+          if (!writes) throw new DamagedFile(`${this.#file} is damaged`, { cause: error });
+          // Another process may have put it aside by now, and written a new one.
+          if (inodeOf(this.#file) === inode) putAside(this.#file);
+        } else if (writes || !isUnfinished(error)) throw error;
+        run(true);
       }
       for (const { settle } of jobs) settle();
     } catch (cause) {
@@ -272,6 +276,15 @@ class FileHandles implements HandleStore {
     }
     this.#open = { database, writes, inode: inodeOf(this.#file) ?? 0n };
     return database;
+  }
+}
+
+/** Does nothing if it is gone. */
+function putAside(file: string): void {
+  try {
+    renameSync(file, `${file}.damaged`);
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { fileHandles } from "../../../src/client/handles/file-handles.ts";
@@ -79,6 +79,24 @@ it("puts a file aside that is no database, after it has said so", async () => {
   await store.keep(storedCall());
   expect((await store.list()).calls).toHaveLength(1);
   expect(await readFile(`${file}.damaged`, "utf8")).toContain("not a database");
+});
+
+it("reads what was there before a write in whose middle a process crashed", async () => {
+  const file = await fileForHandles();
+  const running = await fileForHandles();
+  await fileHandles(running).keep(storedCall());
+  await mkdir(dirname(file), { recursive: true });
+  {
+    using database = rows(running);
+    database.all("PRAGMA cache_size = 1"); // pages are written before the end
+    database.all("BEGIN IMMEDIATE");
+    for (let at = 0; at < 100; at++)
+      database.all("INSERT INTO sessions (server, value) VALUES (?, ?)", String(at), "x".repeat(1_000));
+    for (const suffix of ["", "-journal"]) await copyFile(`${running}${suffix}`, `${file}${suffix}`);
+  }
+  const store = fileHandles(file);
+  expect((await store.list()).calls).toHaveLength(1);
+  expect((await store.list()).calls).toHaveLength(1);
 });
 
 it("begins anew where its file was taken away", async () => {
