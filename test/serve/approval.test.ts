@@ -137,7 +137,7 @@ it.each<[string, SourceTool["config"], unknown, RegExp]>([
     { by: "operator", link: { notify: "https://x.example/" } },
     /: a link leads to this server, which does not know where it is reached/,
   ],
-])("is not for tools whose calls %s", async (_, config, approval, said) => {
+])("is not for tools whose calls %s", async (_, config, approval, problem) => {
   const source: ToolSource = {
     name: "mcp search",
     async open(host) {
@@ -147,7 +147,7 @@ it.each<[string, SourceTool["config"], unknown, RegExp]>([
     },
   };
   const { tasks } = await startServer(() => undefined);
-  const refusal = { code: "configuration", message: expect.stringMatching(said) };
+  const refusal = { code: "configuration", message: expect.stringMatching(problem) };
   await expect(serveTools(tasks, [source])).rejects.toMatchObject(refusal);
 });
 
@@ -215,17 +215,19 @@ it("records who decided by a link, and what was decided first counts", async () 
   const events = createEventHandler(tasks);
   const session = await InMemorySession.open(server, { capabilities: {} });
   /** Calls the tool. Gives its task, and presses a button of the page that the link leads to. */
-  const called = async () => {
+  const called = async (note = "") => {
     const seen = received.length;
-    const call = session.call("echo", { word: "hi" });
+    const call = session.call("echo", { word: "hi", note });
     await vi.waitUntil(() => received.length > seen, { timeout: 10_000 });
     const { task, link: address } = JSON.parse(received.at(-1)?.body ?? "") as Record<string, string>;
     const press = async (approve: boolean): Promise<string> =>
       (await events.fetch(new Request(`${address}?approve=${approve}`, { method: "POST" }))).text();
     const actions = async () => tasks.admin.actions({ taskId: task ?? "" });
-    return { call, id: task ?? "", press, actions };
+    const page = async (): Promise<string> => (await events.fetch(new Request(address ?? ""))).text();
+    return { call, id: task ?? "", press, actions, page };
   };
-  const one = await called();
+  const one = await called(`${"harmless ".repeat(1_000)}PRODUCTION`);
+  expect(await one.page()).toContain("PRODUCTION"); // nobody approves what they were not shown
   expect(await one.press(true)).toContain("Approved. The call goes on.");
   expect(await session.result(one.call)).toMatchObject(said);
   expect(await one.actions()).toMatchObject([{ action: "answer", actor: `link to ${new URL(url).host}` }]);

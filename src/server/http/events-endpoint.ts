@@ -91,8 +91,10 @@ class EventRequests {
   async #approval(request: Request, wait: AddressedWait): Promise<Response> {
     const { taskId } = wait;
     const { state, asks } = await this.#approvalOf(wait);
-    if (request.method === "GET" || request.method === "HEAD")
-      return approvalPage(state === "open" ? { asks } : state);
+    if (request.method === "GET" || request.method === "HEAD") {
+      if (state !== "open") return approvalPage(state);
+      return asks === undefined ? notWaiting() : approvalPage({ asks });
+    }
     const approve = new URL(request.url).searchParams.get("approve");
     if (request.method !== "POST" || (approve !== "true" && approve !== "false"))
       return refusal(405, "invalid_request", "Open the address, and choose.", { Allow: "GET, HEAD, POST" });
@@ -110,18 +112,19 @@ class EventRequests {
     return approvalPage(answer.content.approve ? "approved" : "declined");
   }
 
-  /** Whether the question is open, and if it was answered, how. */
+  /** Whether the question is open, and if it was answered, how. Without `asks` it is not stored yet. */
   async #approvalOf({
     taskId,
     key,
-  }: AddressedWait): Promise<{ readonly state: "open" | ApprovalEnd; readonly asks: string }> {
+  }: AddressedWait): Promise<{ readonly state: "open" | ApprovalEnd; readonly asks: string | undefined }> {
     const { store } = this.#inside.runtime;
     const [task, link, question] = await Promise.all([
       store.get(taskId),
       store.journalEntry(taskId, key),
       store.journalEntry(taskId, approvalQuestion),
     ]);
-    const asks = task?.statusMessage ?? task?.tool ?? "";
+    // All of it: the status of the task is cut.
+    const asks = (JSON.parse(question?.request ?? "{}") as { readonly message?: string }).message;
     const isOver = [link, question].some((each) => typeof each?.doneAt === "number");
     if (typeof question?.value === "string") return { state: endOf(question.value), asks };
     return { state: isOver || task === undefined || isTerminal(task.state) ? "gone" : "open", asks };
