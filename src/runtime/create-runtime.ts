@@ -1,6 +1,6 @@
 import type { SessionStore } from "../store/session-store.ts";
 import type { Blobs } from "../store/blobs.ts";
-import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
+import type { KeyedTask, TaskStore, WireName, ReserveMemory } from "../store/store.ts";
 import type { TaskSnapshot, Origin, TaskRecord } from "../task/record.ts";
 import type { CommandResult } from "../task/command.ts";
 import { HoldfastError, unknownTask } from "../task/fault.ts";
@@ -183,9 +183,14 @@ class LocalRuntime implements Runtime {
     return runInline(run, this.#services, this.#parts.timers);
   }
 
-  async get(id: string, requestor: Requestor, why?: "unasked"): Promise<TaskSnapshot> {
+  async get(
+    id: string,
+    requestor: Requestor,
+    why?: "unasked",
+    reserve?: ReserveMemory,
+  ): Promise<TaskSnapshot> {
     await this.#lifecycle.running();
-    const snapshot = await ownSnapshot(this.#services, this.#parts.sweeper, id, requestor);
+    const snapshot = await ownSnapshot(this.#services, this.#parts.sweeper, id, requestor, reserve);
     if (why === undefined) this.#parts.abandonments.asked(snapshot.task);
     return this.#shown(snapshot);
   }

@@ -1,3 +1,4 @@
+import type { ReserveMemory } from "../store/store.ts";
 import { assertScopes, hasScopes } from "../task/scopes.ts";
 import type { TaskCommand } from "../task/command.ts";
 import { isLeft } from "../task/decide.ts";
@@ -153,6 +154,7 @@ export async function ownSnapshot(
   sweeper: Pick<Sweeper, "ended">,
   id: string,
   requestor: Requestor,
+  reserve?: ReserveMemory,
 ): Promise<TaskSnapshot> {
   const { store, clock } = services;
   const now = clock.now();
@@ -161,11 +163,11 @@ export async function ownSnapshot(
     found = task;
     return isKnown(task, requestor, now) && hasScopes(task, requestor.scopes) && !hasExpired(task, now);
   };
-  let snapshot = await store.snapshot(id, isVisible);
+  let snapshot = await store.snapshot(id, isVisible, reserve);
   if (snapshot === undefined && found !== undefined) {
     assertVisible(found, requestor, now);
     await ownRecord(services, sweeper, id, requestor);
-    snapshot = await store.snapshot(id);
+    snapshot = await store.snapshot(id, undefined, reserve);
   }
   if (snapshot === undefined) throw unknownTask();
   assertVisible(snapshot.task, requestor, now); // whatever the store made of `isVisible`

@@ -1,7 +1,7 @@
 import type { Secret } from "../task/secret.ts";
 import type { SecretName } from "./secrets.ts";
 import type { SessionStore } from "../store/session-store.ts";
-import type { KeyedTask, TaskStore, WireName } from "../store/store.ts";
+import type { KeyedTask, TaskStore, WireName, ReserveMemory } from "../store/store.ts";
 import type { Artifact } from "../task/artifact.ts";
 import type { LineList, TaskLine } from "../task/task-line.ts";
 import type { ArtifactPart, ArtifactRange } from "./artifacts.ts";
@@ -184,8 +184,11 @@ export interface Runtime {
    * other tasks.
    */
   delivered(id: string, requestor: Requestor, deleteBy?: number): Promise<void>;
-  /** `unasked`: for the server itself, instead of a request that names the task (see `undelivered`). */
-  get(id: string, requestor: Requestor, why?: "unasked"): Promise<TaskSnapshot>;
+  /**
+   * `unasked`: for the server itself, instead of a request that names the task (see `undelivered`). A large outcome is read after `reserve` has
+   * resolved; the result rejects as that does.
+   */
+  get(id: string, requestor: Requestor, why?: "unasked", reserve?: ReserveMemory): Promise<TaskSnapshot>;
   /** Records that the result of the task, which was read before, goes to its requestor, by this method or polling tool. */
   retrieved(task: TaskRecord, via: string): void;
   /** The answer that told the client the id of its new task did not reach it: see `abandonAfterMs`. */

@@ -111,6 +111,9 @@ export interface QueuedPage {
   readonly blocked: boolean;
 }
 
+/** Resolves when there is memory for a text that takes that many bytes in the store. */
+export type ReserveMemory = (bytes: number) => Promise<void>;
+
 /**
  * Where tasks are stored, by one or several processes at a time: each is an owner. A write resolves only after its commit, and nothing
  * shows a change before that. A refused command is a value; a failed write rejects with a `HoldfastError` and has changed nothing. A
@@ -150,9 +153,14 @@ export interface TaskStore {
   withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]>;
   /**
    * A task with its open inputs and its outcome, or undefined. With `isVisible` the record is read first, and the rest only if that returns
-   * true; if it returns false, the result is undefined. It must not throw.
+   * true; if it returns false, the result is undefined. It must not throw. With `reserve`, an outcome of more than 64 KiB is read only after
+   * that has resolved; the read rejects as it does.
    */
-  snapshot(id: string, isVisible?: (task: TaskRecord) => boolean): Promise<TaskSnapshot | undefined>;
+  snapshot(
+    id: string,
+    isVisible?: (task: TaskRecord) => boolean,
+    reserve?: ReserveMemory,
+  ): Promise<TaskSnapshot | undefined>;
   request(id: string): Promise<TaskRequest | undefined>;
   /**
    * A page of a task's journal, in the store's own order: at most `limit` entries. The first page begins at `""`, each further one at the

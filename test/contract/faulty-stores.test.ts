@@ -32,6 +32,11 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
   ],
   ["shows everything", faulty((real) => ({ snapshot: (id) => real.snapshot(id) })), "settle"],
   [
+    "reads large outcomes before there is memory for them",
+    faulty((real) => ({ snapshot: (id, isVisible) => real.snapshot(id, isVisible) })),
+    "settle",
+  ],
+  [
     "tells its own changes as those of others",
     faulty((real) => ({
       subscribe: (listener) => real.subscribe((changes) => listener(changes, "others")),

@@ -3,7 +3,7 @@ import { createFetchHandler } from "holdfast/http";
 import { expect, it } from "vitest";
 import { withTask } from "../../src/generation/sep-1686.ts";
 import { responseOf } from "../../src/server/http/exchange.ts";
-import { UnreadBytes } from "../../src/server/http/outgoing-stream.ts";
+import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { BrokenRequests } from "../../src/server/http/sessions/requests.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";

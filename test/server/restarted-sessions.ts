@@ -8,7 +8,7 @@ import type { ProtectedResource } from "../../src/server/http/http-options.ts";
 import { EventIds, type OpenCall } from "../../src/server/http/sessions/event-log.ts";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
-import { UnreadBytes } from "../../src/server/http/outgoing-stream.ts";
+import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { calledTool } from "../../src/server/request.ts";
 import type { TaskServer } from "../../src/server/task-server.ts";
 import type { TaskStore } from "../../src/store/store.ts";

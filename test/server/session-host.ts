@@ -1,7 +1,7 @@
 import { McpServer, type Transport } from "@modelcontextprotocol/server";
 import type { EventLimits } from "../../src/server/http/sessions/event-log.ts";
 import { responseOf } from "../../src/server/http/exchange.ts";
-import { UnreadBytes } from "../../src/server/http/outgoing-stream.ts";
+import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
 import type { Streams } from "../../src/server/streams.ts";
 import type { TaskServer } from "../../src/server/task-server.ts";

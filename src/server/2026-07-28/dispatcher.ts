@@ -99,7 +99,7 @@ export class Dispatcher {
   /** The checks come in the order capability, params, task. */
   async #aboutTask(
     method: TasksMethod,
-    { params, access, trace, author: { serverInfo } }: OpenRequest,
+    { params, access, trace, stream, author: { serverInfo } }: OpenRequest,
     { capabilities, principal }: Caller,
   ): Promise<Answer | TextAnswer> {
     const missing = missingForMethod(method, capabilities);
@@ -110,7 +110,7 @@ export class Dispatcher {
     const requestor = { generation, principal, scopes: access?.scopes };
     switch (command.type) {
       case "get": {
-        const snapshot = await runtime.get(taskId, requestor);
+        const snapshot = await runtime.get(taskId, requestor, undefined, stream.reserve);
         trace?.about(taskId);
         rates.advertised(taskId, principal, snapshot.task.pollIntervalMs);
         runtime.retrieved(snapshot.task, method);

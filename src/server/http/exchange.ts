@@ -1,3 +1,4 @@
+import type { ReserveMemory } from "../../store/store.ts";
 import type { ExactMessage, RequestStream } from "../2026-07-28/admission.ts";
 import type { AnswerEnd } from "../dispatch/dispatch-transport.ts";
 import { legacyMissingCapability } from "../faults.ts";
@@ -5,14 +6,13 @@ import { shareOf } from "../limits.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { Sender } from "./identify.ts";
 import {
-  type Backlog,
   keepAliveComment,
   keepAliveMs,
   messageEvent,
   OutgoingStream,
   streamHeaders,
-  type UnreadBytes,
 } from "./outgoing-stream.ts";
+import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import type { Answer, TextAnswer } from "../request.ts";
 import type { JsonWithBytes } from "../json-with-bytes.ts";
 import { cutOff } from "./refusals.ts";
@@ -37,6 +37,7 @@ type Ending = "answered" | "closed by us" | "closed by its client";
  * stream of events of it if its client accepts one.
  */
 export class Exchange implements RequestStream {
+  readonly reserve: ReserveMemory | undefined;
   #outgoing: Promise<Outgoing> | undefined;
   #settle: (outgoing: Outgoing) => void;
   readonly #count: (cut: () => void) => Backlog;
@@ -48,10 +49,20 @@ export class Exchange implements RequestStream {
   #silence: NodeJS.Timeout | undefined;
   #over: Ending | undefined;
 
-  /** `count` begins to count what waits, which `cut` drops. */
-  constructor(count: (cut: () => void) => Backlog, form: AnswerForm = "stream") {
+  /** `count` begins to count what waits, which `cut` drops. `reserve` is that of `UnreadBytes`. */
+  constructor(
+    count: (cut: () => void) => Backlog,
+    form: AnswerForm = "stream",
+    reserve?: (bytes: number) => Promise<() => void>,
+  ) {
     this.#count = count;
     this.#form = form;
+    this.reserve =
+      reserve &&
+      (async (bytes) => {
+        this.afterAnswer(await reserve(bytes));
+        this.signal.throwIfAborted(); // before it is read
+      });
     const { promise, resolve } = Promise.withResolvers<Outgoing>();
     this.#outgoing = promise;
     this.#settle = (outgoing) => {
@@ -172,7 +183,11 @@ export class TaskRequests {
   ): Exchange {
     const { dispatcher, identity, legacyErrorCodes, tracing } = this.#server;
     const { principal, access, auth, authInfo } = sender;
-    const exchange = new Exchange((cut) => this.#unread.open(shareOf(sender), cut), acceptedForm(accept));
+    const exchange = new Exchange(
+      (cut) => this.#unread.open(shareOf(sender), cut),
+      acceptedForm(accept),
+      (bytes) => this.#unread.reserve(shareOf(sender), bytes),
+    );
     this.#open.add(exchange);
     if (method === "tools/call") exchange.keepAlive(); // the others are answered at once
     const trace = tracing?.begin({ id, method, params }, "http");

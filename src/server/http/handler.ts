@@ -14,7 +14,7 @@ import { identify, protectedResource, type Sender, type Upstream } from "./ident
 import { Messages } from "./messages.ts";
 import { pathOf } from "./node-request.ts";
 import { readBody, type ParsedBody } from "./read-body.ts";
-import { UnreadBytes } from "./outgoing-stream.ts";
+import { UnreadBytes } from "./unread-bytes.ts";
 
 /** How a request arrived; left out if no other code saw it before. */
 export interface Arrival {

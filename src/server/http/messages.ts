@@ -27,15 +27,14 @@ import { SessionHooks } from "./sessions/session-hooks.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { SingleRequests } from "./sessions/requests.ts";
 import {
-  type Backlog,
   isStream,
   messageEvent,
   OutgoingStream,
   sseEvents,
   streamHeaders,
-  type UnreadBytes,
   watchedStream,
 } from "./outgoing-stream.ts";
+import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import { TaskListeners, isListen } from "./task-listeners.ts";
 import { legacyMissingCapability, type OnError } from "../faults.ts";
 

@@ -9,7 +9,7 @@ import type { ParsedBody } from "./read-body.ts";
 import { refuse } from "./refusals.ts";
 import type { JsonWithBytes } from "../json-with-bytes.ts";
 import type { Share } from "../limits.ts";
-import { UnreadError, type Backlog, type UnreadBytes } from "./outgoing-stream.ts";
+import { UnreadError, type Backlog, type UnreadBytes } from "./unread-bytes.ts";
 
 export interface NodeRequestsSetup {
   /** Tried before `handler.fetch`. */

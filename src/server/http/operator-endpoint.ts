@@ -15,7 +15,7 @@ import type { NextFunction } from "./node-handler.ts";
 import { pathnameOf, type ReceivedMessage, wasRead } from "./node-request.ts";
 import { NodeRequests } from "./node-requests.ts";
 import type { ParsedBody } from "./read-body.ts";
-import { UnreadBytes } from "./outgoing-stream.ts";
+import { UnreadBytes } from "./unread-bytes.ts";
 
 /** The format of all refusals of an admin endpoint. */
 export function refusal(

@@ -16,16 +16,14 @@ import { missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
 import { PerPrincipal, shareOf, type Share } from "../limits.ts";
 import {
-  type Backlog,
   isStream,
   keepAliveComment,
   keepAliveMs,
   messageEvent,
   sseEvents,
-  type UnreadBytes,
-  UnreadError,
   watchedStream,
 } from "./outgoing-stream.ts";
+import { type Backlog, type UnreadBytes, UnreadError } from "./unread-bytes.ts";
 import { tooManyRequests } from "./refusals.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { Listening } from "../listen/listening.ts";

@@ -29,13 +29,14 @@ import {
   journalInput,
   lineTable,
   listedEntryIn,
+  largeOutcomeBytes,
   outcomeBody,
   pieceBody,
   requestTable,
 } from "../tables/of-task.ts";
 import { assertProven, recordColumns } from "../tables/task.ts";
 import { secretsIn } from "../secrets.ts";
-import type { JournalPage, KeyedTask, QueuedPage, TaskFilter, WireName } from "../store.ts";
+import type { JournalPage, KeyedTask, QueuedPage, TaskFilter, WireName, ReserveMemory } from "../store.ts";
 import type { Database, SqlValue } from "./database.ts";
 import { defaultSchema, type Names, namesIn } from "./names.ts";
 import { BatchedReads, readStatements, type ReadStatements } from "./read-sql.ts";
@@ -81,9 +82,11 @@ export class PostgresReader {
   async snapshot(
     id: string,
     isVisible: (task: TaskRecord) => boolean = () => true,
+    reserve?: ReserveMemory,
   ): Promise<TaskSnapshot | undefined> {
     const row = await this.#withOutcomes.row(toStored(id));
     if (row === undefined) return undefined;
+    if (Number(row[bytesAt]) > largeOutcomeBytes) return this.#withLargeOutcome(id, row, isVisible, reserve);
     // A record and its outcome are written together, and the record says whether there is an outcome.
     const snapshot = readTask(id, () => snapshotOf(row, [], this.#codec, isVisible));
     if (snapshot === undefined || snapshot.task.openInputs === 0) return snapshot;
@@ -92,6 +95,21 @@ export class PostgresReader {
     return first === undefined
       ? undefined
       : readTask(id, () => snapshotOf(first, rows, this.#codec, isVisible));
+  }
+
+  /** An outcome never changes, so it may be read after its record. */
+  async #withLargeOutcome(
+    id: string,
+    row: Row,
+    isVisible: (task: TaskRecord) => boolean,
+    reserve?: ReserveMemory,
+  ): Promise<TaskSnapshot | undefined> {
+    if (!isVisible(recordOf(row, this.#codec))) return undefined;
+    await reserve?.(Number(row[bytesAt]));
+    const outcome = await this.#first(this.#sql.outcome, [toStored(id)]);
+    if (outcome === undefined) return undefined; // it was deleted in between
+    const whole = [...row.slice(0, outcomeFrom), ...outcome];
+    return readTask(id, () => snapshotOf(whole, [], this.#codec, () => true));
   }
 
   async find({ generation, scope, wireId }: WireName): Promise<string | undefined> {
@@ -244,7 +262,9 @@ function whole(time: number): number {
 
 /** Where the parts of a snapshot's rows begin: the record, the outcome, a question, and the id and the record of the task below that asks it. */
 const outcomeFrom = recordColumns.length;
-const inputFrom = outcomeFrom + outcomeBody.names.length;
+/** In the rows of `withOutcomes`, the size of the outcome. */
+const bytesAt = outcomeFrom + outcomeBody.names.length;
+const inputFrom = bytesAt;
 const askerFrom = inputFrom + journalInput.names.length;
 
 /** The task of the rows that `snapshot` selects; undefined if it is not visible: then the rest is not read. */

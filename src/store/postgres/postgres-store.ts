@@ -23,6 +23,7 @@ import type {
   TaskStore,
   WireName,
   WorkListener,
+  ReserveMemory,
 } from "../store.ts";
 import { Protection } from "../protection.ts";
 import { storedSecrets } from "../secrets.ts";
@@ -177,8 +178,12 @@ class PostgresStore implements TaskStore {
     return this.#open().reader.get(id);
   }
 
-  async snapshot(id: string, isVisible?: (task: TaskRecord) => boolean): Promise<TaskSnapshot | undefined> {
-    return this.#open().reader.snapshot(id, isVisible);
+  async snapshot(
+    id: string,
+    isVisible?: (task: TaskRecord) => boolean,
+    reserve?: ReserveMemory,
+  ): Promise<TaskSnapshot | undefined> {
+    return this.#open().reader.snapshot(id, isVisible, reserve);
   }
 
   async request(id: string): Promise<TaskRequest | undefined> {

@@ -7,6 +7,7 @@ import {
   outcomeBody,
   pieceBody,
   requestTable,
+  smallOutcome,
 } from "../tables/of-task.ts";
 import { finished, isBlocked, isListed, isWaiting, recordList, unfinished } from "../tables/task.ts";
 import type { Names } from "./names.ts";
@@ -34,8 +35,10 @@ export function readStatements(names: Names) {
     anyTask: `SELECT id FROM ${names.task} WHERE id > '' ORDER BY id LIMIT 1`,
     secrets: `SELECT name, value FROM ${names.secret}`,
     tasks: `SELECT ${recordColumns} FROM ${task} WHERE id = ANY($1::text[])`,
-    withOutcomes: `SELECT ${recordColumns}, ${outcomeBody.list("outcome")} FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
+    /** Without large outcomes: many rows are read together. */
+    withOutcomes: `SELECT ${recordColumns}, ${smallOutcome} FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
       WHERE task.id = ANY($1::text[])`,
+    outcome: `SELECT ${outcomeBody.list()} FROM ${outcome} WHERE task_id = $1`,
     /**
      * A row for each open question of a task, or one row without a question: first the task's own questions, then those of the tasks below
      * it. With `OFFSET 0` these are looked up one by one, even if Postgres does not know yet how many questions are open.
@@ -106,7 +109,7 @@ export function readStatements(names: Names) {
 
 export type ReadStatements = ReturnType<typeof readStatements>;
 
-/** The maximum number of rows per statement: each may have a body of several megabytes. */
+/** The maximum number of rows per statement: each may have a request of several megabytes. */
 const mostIds = 32;
 
 /** How many statements may be unanswered at once: the more there are, the less each one asks for. */

@@ -15,6 +15,7 @@ import {
   pieceBody,
   pieceTable,
   outcomeTable,
+  smallOutcome,
   queuedMessage,
   requestTable,
 } from "../tables/of-task.ts";
@@ -68,6 +69,9 @@ export const selectChildInputs = `
     AND journal.kind = 'input' AND journal.done_at IS NULL
   WHERE child.root = ? AND task.open_inputs > 0
   ORDER BY child.id`;
+
+/** Without a large one, of which it gets only the size. */
+export const selectSmallOutcome = `SELECT ${smallOutcome} FROM outcome WHERE task_id = ?`;
 
 export const selectOutcomeBody = `SELECT ${outcomeBody.list()} FROM outcome WHERE task_id = ?`;
 

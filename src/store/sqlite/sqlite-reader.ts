@@ -14,6 +14,7 @@ import {
 } from "../row.ts";
 import {
   inputIn,
+  largeOutcomeBytes,
   journalEnd,
   journalEntry,
   lineTable,
@@ -89,6 +90,20 @@ export class SqliteReader {
     return task.openInputs === 0 ? this.#snapshotWithOutcome(task) : this.#snapshotWithInputs(id);
   }
 
+  /** The same, or the stored size of the outcome, in bytes, if that is large. */
+  snapshotUnlessLarge(
+    id: string,
+    isVisible: (task: TaskRecord) => boolean,
+  ): TaskSnapshot | number | undefined {
+    const task = this.task(id);
+    if (task === undefined || !isVisible(task)) return undefined;
+    if (task.openInputs > 0) return this.#snapshotWithInputs(id);
+    if (task.outcomeKind === null) return { task, inputs: [], outcome: null };
+    const row = this.#sql.get(sql.selectSmallOutcome, toStored(id));
+    const bytes = Number(row?.[1]);
+    return bytes > largeOutcomeBytes ? bytes : this.#snapshotWithOutcome(task, row);
+  }
+
   #snapshotWithInputs(id: string): TaskSnapshot | undefined {
     const rows = this.#sql.all(sql.selectTaskWithInputs, toStored(id));
     const [first] = rows;
@@ -116,10 +131,10 @@ export class SqliteReader {
   }
 
   /** An outcome never changes, so it may be read after its record. */
-  #snapshotWithOutcome(task: TaskRecord): TaskSnapshot | undefined {
+  #snapshotWithOutcome(task: TaskRecord, outcome?: Row): TaskSnapshot | undefined {
     const { id, outcomeKind: kind } = task;
     if (kind === null) return { task, inputs: [], outcome: null };
-    const row = this.#sql.get(sql.selectOutcomeBody, toStored(id));
+    const row = outcome ?? this.#sql.get(sql.selectOutcomeBody, toStored(id));
     if (row !== undefined) {
       // A task without its key ends with an error of the server, which whoever has its id may know.
       if (kind !== "error") assertProven(task);

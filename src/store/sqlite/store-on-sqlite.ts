@@ -22,6 +22,7 @@ import type {
   TaskFilter,
   TaskStore,
   WireName,
+  ReserveMemory,
 } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
 import type { OtherOwners } from "./sqlite-owners.ts";
@@ -221,10 +222,16 @@ export class StoreOnSqlite implements TaskStore {
     return this.#readTask(id, (reader) => reader.task(id));
   }
 
-  snapshot(
+  async snapshot(
     id: string,
     isVisible: (task: TaskRecord) => boolean = () => true,
+    reserve?: ReserveMemory,
   ): Promise<TaskSnapshot | undefined> {
+    if (reserve !== undefined) {
+      const found = await this.#readTask(id, (reader) => reader.snapshotUnlessLarge(id, isVisible));
+      if (typeof found !== "number") return found;
+      await reserve(found);
+    }
     return this.#readTask(id, (reader) => reader.snapshot(id, isVisible));
   }
 

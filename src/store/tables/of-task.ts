@@ -211,6 +211,12 @@ export function storedOutcome({ kind, body }: Outcome): StoredOutcome {
 
 export const outcomeBody = outcomeTable.pick("body");
 
+/** A stored outcome of more bytes is large: it is read alone, when there is room for it. */
+export const largeOutcomeBytes = 64 * 1024;
+
+/** The stored body of an outcome unless it is large, and its size. `octet_length` reads no text. */
+export const smallOutcome = `CASE WHEN octet_length(outcome.body) <= ${largeOutcomeBytes} THEN outcome.body END, octet_length(outcome.body)`;
+
 const lists: Readonly<Record<LineList, true>> = { log: true, output: true };
 
 const lineKey = ({ list, seq }: TaskLine): string => `${list} ${seq}`;

@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { expect, it } from "vitest";
 import { ResponseSender } from "../../../src/server/http/node-requests.ts";
-import { UnreadBytes } from "../../../src/server/http/outgoing-stream.ts";
+import { UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
 import { rest } from "../../../src/testing/clocks.ts";
 
 /** A connection whose client takes what is sent when the test says so. */

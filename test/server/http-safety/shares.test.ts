@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { EventMemory, type SharingLog } from "../../../src/server/http/sessions/event-log.ts";
-import { UnreadBytes } from "../../../src/server/http/outgoing-stream.ts";
+import { UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
 import { TaskListeners } from "../../../src/server/http/task-listeners.ts";
 import type { TaskServer } from "../../../src/server/task-server.ts";
 import { rest } from "../../../src/testing/clocks.ts";

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { type Backlog, OutgoingStream, UnreadBytes } from "../../../src/server/http/outgoing-stream.ts";
+import { OutgoingStream } from "../../../src/server/http/outgoing-stream.ts";
+import { type Backlog, UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
 import { TaskStream } from "../../../src/server/http/task-listeners.ts";
 import { LineFeed } from "../../../src/server/listen/feeds.ts";
 import { Listening } from "../../../src/server/listen/listening.ts";
@@ -52,6 +53,31 @@ it("cuts off as many as it takes, also of who needs the room, and not what has j
   expect([cut, unread.bytes]).toEqual([["0", "1", "2", "3", "4"], 95]);
   open("bob", "bob's", 10);
   expect(cut).toEqual(["0", "1", "2", "3", "4", "5"]);
+});
+
+it("lets a few large answers be read at once, by turns of who asks, between turns of the event loop", async () => {
+  const { unread, cut, open } = budget();
+  for (const name of ["carl's first", "carl's next"]) open("carl", name, 40);
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const ask = async (holder: Principal, name: string): Promise<void> => {
+    ends.push(await unread.reserve(holder, 10));
+    begun.push(name);
+  };
+  for (const name of ["1", "2", "3", "4", "5", "6"]) void ask("ann", name);
+  void ask("bob", "bob's");
+  await rest();
+  expect(begun).toEqual(["1", "2", "3", "4"]);
+  // There is room before they are read.
+  expect([unread.of("ann"), unread.bytes, cut]).toEqual([40, 80, ["carl's first"]]);
+  setImmediate(() => begun.push("another event"));
+  for (const end of ends.splice(0, 3)) end();
+  await rest();
+  expect(begun.slice(4)).toEqual(["another event", "5", "bob's", "6"]);
+  for (const end of ends.splice(0)) end();
+  await rest();
+  expect(unread.of("ann") + unread.of("bob")).toBe(0);
+  await ask("ann", "7");
 });
 
 it("takes nothing from another for one who has as much", () => {

@@ -1,13 +1,15 @@
 import { createServer, type ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
+import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { nodeRequestLimits } from "../../../src/server/http/body-reads.ts";
 import { listen } from "../../../src/server/http/listen.ts";
 import { NodeRequests } from "../../../src/server/http/node-requests.ts";
-import { UnreadBytes } from "../../../src/server/http/outgoing-stream.ts";
+import { UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
 import { head, RawConnection } from "../../kit/raw-connection.ts";
-import { text } from "../../kit/messages.ts";
+import { text, withTasks } from "../../kit/messages.ts";
 import { serve } from "../../kit/server.ts";
+import { StatelessClient } from "../../kit/stateless-client.ts";
 
 const mebibyte = 1024 * 1024;
 /** More than the system takes for a client that does not read. */
@@ -137,6 +139,46 @@ it("counts results for their principals", async () => {
   for (const { socket } of raws) socket.resume();
   await ofMallory[0]?.closed;
   await until(() => (ofAnn?.received.length ?? 0) > large);
+  expect(errors).toEqual([]);
+});
+
+it("reads a few large results at once, however many ask for them and read nothing", async () => {
+  const store = memoryStore();
+  const read = store.snapshot.bind(store);
+  let [reading, most, all] = [0, 0, 0];
+  const snapshot: typeof read = async (id, isVisible, reserve) => {
+    let isLarge = false;
+    const reserved = async (bytes: number): Promise<void> => {
+      await reserve?.(bytes);
+      isLarge = true;
+      most = Math.max(most, ++reading);
+      await setImmediate(); // as from a database
+    };
+    const found = await read(id, isVisible, reserved);
+    if (isLarge) [reading, all] = [reading - 1, all + 1];
+    return found;
+  };
+  const { http, errors } = await serve({
+    tools: (tasks) => tasks.tool("large", {}, () => text("x".repeat(2 * mebibyte))),
+    options: { store: Object.assign(store, { snapshot }) },
+    http: { maxOutgoingBytes: 8 * mebibyte },
+  });
+  const peer = new StatelessClient(http.url);
+  const taskId = await peer.start("large");
+  await peer.until(taskId, "completed");
+  const before = all;
+  const params = { taskId, _meta: { ...meta, "io.modelcontextprotocol/clientCapabilities": withTasks } };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tasks/get", params });
+  const own = ["MCP-Protocol-Version: 2026-07-28", "Mcp-Method: tasks/get", `Mcp-Name: ${taskId}`];
+  const raws = await Promise.all(Array.from({ length: 30 }, () => RawConnection.to(http.port)));
+  for (const raw of raws) {
+    raw.socket.pause();
+    raw.send(`${head(`Content-Length: ${body.length}`, ...own)}${body}`);
+  }
+  const { result } = await peer.get(taskId);
+  expect(JSON.stringify(result).length).toBeGreaterThan(2 * mebibyte);
+  await until(() => all === before + 31);
+  expect(most).toBeLessThanOrEqual(4);
   expect(errors).toEqual([]);
 });
 

@@ -101,6 +101,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "read.anyTask": [],
   "read.secrets": [],
   "read.withOutcomes": [[id(18), id(20)]],
+  "read.outcome": [id(20)],
   "read.snapshot": [id(18)],
   "read.snapshot of a finished one": [id(20)],
   "read.idByWireId": ["sep-1686", "scope-10", "wire-10"],

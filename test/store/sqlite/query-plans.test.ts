@@ -159,6 +159,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   selectOfScope: ["task INDEX task_scope (generation=? AND scope=? AND id<?)"],
   selectOwned: ["task INDEX task_owner (generation=? AND principal=? AND id<?)"],
   selectOutcomeBody: ["outcome PRIMARY KEY (task_id=?)"],
+  selectSmallOutcome: ["outcome PRIMARY KEY (task_id=?)"],
   selectOwnerIds: [],
   selectOwners: [],
   selectParked: ["task INDEX task_parked (method=? AND tool=? AND (run_after,id)>(?,?) AND run_after<?)"],

@@ -25,7 +25,7 @@ import { acceptedForm, type AnswerForm, idToAnswer, isPoll } from "./request-ids
 import type { DispatchedServer } from "../../dispatch/dispatch-transport.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { answerText, type Outgoing } from "../exchange.ts";
-import type { UnreadBytes } from "../outgoing-stream.ts";
+import type { UnreadBytes } from "../unread-bytes.ts";
 import { type EarlierRevisions, extraInfo, factoryContext, type Incoming } from "./incoming.ts";
 import { SessionStreams } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";

@@ -15,7 +15,7 @@ import type { Admitted } from "../admission.ts";
 import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
 import { shareOf, type Share } from "../../limits.ts";
-import type { UnreadBytes } from "../outgoing-stream.ts";
+import type { UnreadBytes } from "../unread-bytes.ts";
 import { type BrokenRequests, readPost } from "./requests.ts";
 import { DurableState, sessionKey, type SessionRecords } from "./session-records.ts";
 import { EventIds, type EventLimits, EventLog, type EventMemory } from "./event-log.ts";

@@ -5,7 +5,7 @@ import { isStopping, HoldfastError } from "../../../task/fault.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { responseOf, type Outgoing } from "../exchange.ts";
 import type { SessionLimits } from "../body-reads.ts";
-import type { UnreadBytes } from "../outgoing-stream.ts";
+import type { UnreadBytes } from "../unread-bytes.ts";
 import { BrokenRequests, readHandshake } from "./requests.ts";
 import { type EventLimits, EventMemory } from "./event-log.ts";
 import type { EarlierRevisions, Incoming } from "./incoming.ts";
