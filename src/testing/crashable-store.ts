@@ -53,7 +53,7 @@ export class CrashableStore {
     get: (id) => this.#alive(() => this.#inner.get(id)),
     withKeys: (...keys) => this.#alive(() => this.#inner.withKeys(...keys)),
     find: (wire) => this.#alive(() => this.#inner.find(wire)),
-    snapshot: (...read) => this.#alive(() => this.#inner.snapshot(...read)),
+    snapshot: (...what) => this.#alive(() => this.#inner.snapshot(...what)),
     request: (id) => this.#alive(() => this.#inner.request(id)),
     journal: (...page) => this.#alive(() => this.#inner.journal(...page)),
     journalEnds: (id, keys) => this.#alive(() => this.#inner.journalEnds(id, keys)),

@@ -77,7 +77,7 @@ export const settleCases = storeCases("settle", {
     assert.deepEqual((await snapshot("b"))?.outcome, large);
     assert.ok(asked.length === 1 && (asked[0] ?? 0) >= large.body.length, "the size is what is stored");
     const gone = new Error("gone");
-    await assert.rejects(snapshot("b", true, gone), (error) => error === gone);
+    await assert.rejects(snapshot("b", true, gone), (thrown) => thrown === gone);
   },
 
   "the record names the kind of outcome, however it came about": async ({ store }) => {

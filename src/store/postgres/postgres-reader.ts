@@ -108,8 +108,8 @@ export class PostgresReader {
     await reserve?.(Number(row[bytesAt]));
     const outcome = await this.#first(this.#sql.outcome, [toStored(id)]);
     if (outcome === undefined) return undefined; // it was deleted in between
-    const whole = [...row.slice(0, outcomeFrom), ...outcome];
-    return readTask(id, () => snapshotOf(whole, [], this.#codec, () => true));
+    const record = row.slice(0, outcomeFrom);
+    return readTask(id, () => snapshotOf([...record, ...outcome], [], this.#codec, () => true));
   }
 
   async find({ generation, scope, wireId }: WireName): Promise<string | undefined> {
