@@ -256,6 +256,32 @@ export const textCases = storeCases("text", {
     assert.ok((await store.snapshot(id))?.outcome?.body === body, "the outcome differs");
   },
 
+  "a large outcome is read when there is memory for it, and no other waits for that": async ({ store }) => {
+    const bodies = { a: '{"content":[]}', b: JSON.stringify({ text: "x".repeat(100_000) }) };
+    for (const [name, body] of Object.entries(bodies)) {
+      await store.write(createRunning(name));
+      const outcome = { kind: "result", body } as const;
+      await store.write({ type: "settle", ...held, id: `task-${name}`, outcome });
+    }
+    await store.write(createRunning("c"));
+    const asked: number[] = [];
+    const bodyOf = async (name: string, visible = true, refusal?: Error): Promise<string | undefined> => {
+      const reserve = async (bytes: number): Promise<void> => {
+        asked.push(bytes);
+        if (refusal !== undefined) throw refusal;
+      };
+      return (await store.snapshot(`task-${name}`, () => visible, reserve))?.outcome?.body;
+    };
+    assert.equal(await bodyOf("a"), bodies.a);
+    for (const name of ["c", "x"]) assert.equal(await bodyOf(name), undefined);
+    assert.equal(await bodyOf("b", false), undefined);
+    assert.deepEqual(asked, []);
+    assert.ok((await bodyOf("b")) === bodies.b, "the outcome differs");
+    assert.ok(asked.length === 1 && (asked[0] ?? 0) >= bodies.b.length, "the size is what is stored");
+    const gone = new Error("gone");
+    await assert.rejects(bodyOf("b", true, gone), (thrown) => thrown === gone);
+  },
+
   "large times and counts are stored exactly": async ({ store }) => {
     const now = 2 ** 52 + 1;
     const ms = 2 ** 31 + 1;

@@ -52,34 +52,6 @@ export const settleCases = storeCases("settle", {
     assert.equal(await store.snapshot("task-x", unexpected), undefined);
   },
 
-  "a large outcome is read when there is memory for it, and no other waits for that": async ({ store }) => {
-    const large: Outcome = { kind: "result", body: JSON.stringify({ content: "x".repeat(100_000) }) };
-    for (const [name, outcome] of Object.entries({ a: result, b: large })) {
-      await store.write(createRunning(name));
-      await store.write({ ...settle(outcome), id: `task-${name}` });
-    }
-    await store.write(createRunning("c"));
-    const asked: number[] = [];
-    const snapshot = (name: string, visible = true, refusal?: Error) =>
-      store.snapshot(
-        `task-${name}`,
-        () => visible,
-        async (bytes) => {
-          asked.push(bytes);
-          if (refusal !== undefined) throw refusal;
-        },
-      );
-    assertMembers(await snapshot("a"), { outcome: result });
-    assertMembers(await snapshot("c"), { outcome: null });
-    assert.equal(await snapshot("b", false), undefined);
-    assert.equal(await snapshot("x"), undefined);
-    assert.deepEqual(asked, []);
-    assert.deepEqual((await snapshot("b"))?.outcome, large);
-    assert.ok(asked.length === 1 && (asked[0] ?? 0) >= large.body.length, "the size is what is stored");
-    const gone = new Error("gone");
-    await assert.rejects(snapshot("b", true, gone), (thrown) => thrown === gone);
-  },
-
   "the record names the kind of outcome, however it came about": async ({ store }) => {
     const failed: Outcome = { kind: "error_result", body: '{"content":[],"isError":true}' };
     for (const [name, outcome] of Object.entries({ a: result, b: failed, c: error })) {

@@ -34,7 +34,7 @@ const faults: readonly [says: string, store: () => TaskStore, area: string][] = 
   [
     "reads large outcomes before there is memory for them",
     faulty((real) => ({ snapshot: (id, isVisible) => real.snapshot(id, isVisible) })),
-    "settle",
+    "text",
   ],
   [
     "tells its own changes as those of others",
