@@ -7,8 +7,8 @@ import type { postgresStore } from "holdfast/postgres";
 
 export type StoreArguments = Parameters<typeof postgresStore>;
 
-/** That the queue failed. */
-const isWarning = /^\(node:\d+\) HoldfastWarning: The queue|^\(Use `node --trace-warnings/;
+/** That the queue failed, or that a handler takes long on a busy machine. */
+const isWarning = /^\(node:\d+\) HoldfastWarning: The (queue|handler of tool)|^\(Use `node --trace-warnings/;
 
 const script = fileURLToPath(new URL("./node.ts", import.meta.url));
 
