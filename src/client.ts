@@ -1,14 +1,17 @@
 export { remoteAdmin } from "./admin/remote-admin.ts";
 export type { RemoteAdminOptions } from "./admin/remote-endpoint.ts";
 export { fileLogins } from "./client/auth/file-logins.ts";
-export { logIn } from "./client/auth/log-in.ts";
+export { logIn, logOut, type LogOutOptions, type LogOutResult } from "./client/auth/log-in.ts";
 export type { LogInOptions, LoginAddress } from "./client/auth/login-run.ts";
-export type { Grant, Login, LoginClient, LoginStore } from "./client/auth/login.ts";
-export { logOut } from "./client/auth/log-out.ts";
-export type { LogOutOptions, LogOutResult } from "./client/auth/log-out.ts";
-export { memoryLogins } from "./client/auth/memory-logins.ts";
+export {
+  type Grant,
+  type Login,
+  type LoginClient,
+  type LoginStore,
+  memoryLogins,
+} from "./client/auth/login.ts";
 export { connect } from "./client/connect.ts";
-export type { ConnectOptions } from "./client/connect-options.ts";
+export type { ConnectOptions, ReceiveTasksOptions } from "./client/connect-options.ts";
 export type { ProtocolVersion } from "./generation/generations.ts";
 export type { ClientEvent, WaitOutcome } from "./client/client-events.ts";
 export type {
@@ -17,19 +20,18 @@ export type {
   InputResult,
   OnInput,
   OnInputError,
-} from "./client/question/input-request.ts";
+} from "./client/question/ask-user.ts";
 export { fileHandles } from "./client/handles/file-handles.ts";
-export type {
-  CallName,
-  DamagedEntry,
-  HandleStore,
-  StoredCall,
-  StoredCalls,
-  ResumableSession,
+export {
+  type CallName,
+  type DamagedEntry,
+  type HandleStore,
+  type StoredCall,
+  type StoredCalls,
+  type ResumableSession,
+  memoryHandles,
 } from "./client/handles/handle-store.ts";
-export { memoryHandles } from "./client/handles/memory-handles.ts";
 export type { PendingCall } from "./client/call/pending-call.ts";
-export type { ReceiveTasksOptions } from "./client/connect-options.ts";
 export type {
   CancelledTask,
   CompletedTask,
@@ -38,8 +40,10 @@ export type {
   OpenQuestion,
   RemoteTask,
   WorkingTask,
+  ListedTask,
+  TaskPage,
+  TaskReference,
 } from "./client/task/remote-task.ts";
-export type { ListedTask, TaskPage } from "./client/task/listed-task.ts";
 export type {
   CallAndWaitOptions,
   CallOptions,
@@ -49,10 +53,8 @@ export type {
   TaskClient,
 } from "./client/task-client.ts";
 export { TaskClientError, type TaskClientErrorCode } from "./client/task-client-error.ts";
-export type { TaskArtifact } from "./client/artifact/list-artifacts.ts";
+export type { TaskArtifact, LogLine, OutputPart } from "./client/task/task-requests.ts";
 export type { SavedArtifact } from "./client/artifact/save-artifact.ts";
 export type { LinesOptions, TaskHandle, WaitOptions } from "./client/task/task-handle.ts";
-export type { LogLine, OutputPart } from "./client/task/task-lines.ts";
-export type { TaskReference } from "./client/task/task-reference.ts";
 export type { ServerTarget } from "./client/transport/server-connection.ts";
 export type { ServerProcess } from "./client/transport/server-process.ts";

@@ -16,7 +16,7 @@ import type { LoginStore } from "./auth/login.ts";
 import type { HandleStore } from "./handles/handle-store.ts";
 import type { ClientEvent } from "./client-events.ts";
 import type { ClientTelemetry } from "./client-telemetry.ts";
-import type { OnInput, OnInputError } from "./question/input-request.ts";
+import type { OnInput, OnInputError } from "./question/ask-user.ts";
 import type { TaskStore } from "../store/store.ts";
 import {
   callback,

@@ -1,9 +1,12 @@
+import { isJSONRPCRequest, type JSONRPCMessage } from "@modelcontextprotocol/client";
+import { extensionId } from "../generation/2026-07-28.ts";
+import { taskLinesCapability, withTaskLines } from "../generation/extensions.ts";
+import { isJsonObject, type JsonObject } from "../generation/message.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import { generationAt, type WireGenerationName } from "../generation/generations.ts";
-import type { JsonObject } from "../generation/message.ts";
 import { plainReply } from "./call/read.ts";
-import { ProgressTokens } from "./call/progress-tokens.ts";
-import { systemClock, type ClientClock } from "./clock.ts";
+import { ProgressTokens } from "./call/start-call.ts";
+import { type ClientClock, systemClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
 import type { StoredCall } from "./handles/handle-store.ts";
 import { assertConnectOptions, connectOptions, type ConnectOptions } from "./connect-options.ts";
@@ -15,14 +18,39 @@ import { inThisContext, ownContext } from "../runtime/own-context.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import type { ServerTarget } from "./transport/server-connection.ts";
 import { openConnection } from "./transport/open-connection.ts";
-import { declaredBy, defaultCapabilities } from "./question/ask-user.ts";
-import { rewriteInitialize } from "./session/initialize.ts";
+import { declaredBy, defaultCapabilities, setSdkQuestionHandlers } from "./question/ask-user.ts";
 import { TaskSessions } from "./session/task-sessions.ts";
 import { loadReceiver } from "./session/receiver/load-receiver.ts";
-import { setSdkQuestionHandlers } from "./question/sdk-question-handlers.ts";
 import type { TaskClient } from "./task-client.ts";
 import { ReadableLists } from "./reply/readable-lists.ts";
 import { TaskClientError } from "./task-client-error.ts";
+
+/**
+ * Rewrites the handshake of revisions with sessions: removes the tasks extension, which only later revisions have, declares instead that
+ * the client accepts pushes of logs and outputs, and declares the tasks that this client runs, if any. `tasks` makes that declaration for
+ * a protocol version.
+ */
+function rewriteInitialize(
+  message: JSONRPCMessage,
+  tasks: ((version: unknown, declared: JsonObject) => object | undefined) | undefined,
+): JSONRPCMessage {
+  if (!isJSONRPCRequest(message) || message.method !== "initialize") return message;
+  const { capabilities, protocolVersion } = message.params ?? {};
+  if (!isJsonObject(capabilities)) return message;
+  const { extensions, ...declared } = capabilities;
+  const {
+    [extensionId]: _,
+    [taskLinesCapability]: lines,
+    ...others
+  } = isJsonObject(extensions) ? extensions : {};
+  const received = tasks?.(protocolVersion, declared);
+  const kept = {
+    ...(lines === undefined ? declared : withTaskLines(declared, "experimental")),
+    ...(Object.keys(others).length > 0 && { extensions: others }),
+    ...(received !== undefined && { tasks: received }),
+  };
+  return { ...message, params: { ...message.params, capabilities: kept } };
+}
 
 /**
  * Connects to an MCP server: at its URL, as a process to start, or over a transport of the SDK.

@@ -2,7 +2,7 @@ import { SdkHttpError } from "@modelcontextprotocol/client";
 import { isJsonObject } from "../generation/message.ts";
 import type { TaskClient } from "./task-client.ts";
 import { TaskClientError } from "./task-client-error.ts";
-import { unlessAborted } from "./unless-aborted.ts";
+import { unlessAborted } from "./background-work.ts";
 
 /** Connects again, until the signal aborts. */
 export type Reconnect = (signal: AbortSignal) => Promise<TaskClient>;

@@ -1,5 +1,5 @@
 import type { JsonRpcError } from "../task/outcome.ts";
-import type { TaskReference } from "./task/task-reference.ts";
+import type { TaskReference } from "./task/remote-task.ts";
 
 /**
  * Why a call or a wait did not end in a result:

@@ -12,10 +12,8 @@ import type {
 import type { TimeSpan } from "../task/time.ts";
 import type { SavedArtifact } from "./artifact/save-artifact.ts";
 import type { PendingCall } from "./call/pending-call.ts";
-import type { ListedTask, TaskPage } from "./task/listed-task.ts";
-import type { RemoteTask } from "./task/remote-task.ts";
+import type { ListedTask, RemoteTask, TaskPage, TaskReference } from "./task/remote-task.ts";
 import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
-import type { TaskReference } from "./task/task-reference.ts";
 
 /**
  * Options of one call. If you abort it before the server answered, the call is withdrawn. A task that the server created nevertheless is

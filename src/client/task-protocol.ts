@@ -1,8 +1,7 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../generation/message.ts";
-import type { InputResult } from "./question/input-request.ts";
-import type { TaskPage, TaskSummary } from "./task/listed-task.ts";
-import type { OpenQuestion, RemoteTask } from "./task/remote-task.ts";
+import type { InputResult } from "./question/ask-user.ts";
+import type { OpenQuestion, RemoteTask, TaskPage, TaskSummary } from "./task/remote-task.ts";
 import type { Reply } from "./reply/reply.ts";
 
 /** The answers to a round of questions before the task's creation, with the server's opaque state. */

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { randomUUID } from "node:crypto";
-import type { InputResult } from "../client/question/input-request.ts";
+import type { InputResult } from "../client/question/ask-user.ts";
 import { isJsonObject } from "../generation/message.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskSnapshot } from "../task/record.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { InputResult } from "../client/question/input-request.ts";
+import type { InputResult } from "../client/question/ask-user.ts";
 import type { JsonObject } from "../generation/message.ts";
 import type { Settings } from "../options/options.ts";
 import type { OnError } from "../runtime/error-reporter.ts";

@@ -1,4 +1,4 @@
-import type { InputResult } from "../client/question/input-request.ts";
+import type { InputResult } from "../client/question/ask-user.ts";
 import { callback, isObject, tableOf, time, value } from "../options/options.ts";
 import type { McpUpstreamOptions } from "../serve/mcp/mcp-options.ts";
 import type { ToolSource } from "../serve/source.ts";

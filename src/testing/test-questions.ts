@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ClientEvent } from "../client/client-events.ts";
-import type { InputRequest, InputResult } from "../client/question/input-request.ts";
+import type { InputRequest, InputResult } from "../client/question/ask-user.ts";
 import { judgeAnswers } from "../runtime/questions/questions.ts";
 import { childInputOf } from "../task/journal.ts";
 

@@ -13,7 +13,7 @@ import { durableWith } from "../server/durable/durable.ts";
 import type { TaskServer } from "../server/task-server.ts";
 import type { OnStepRun } from "../runtime/services.ts";
 import { type FakeClock, ProcessClock } from "./clocks.ts";
-import { unlessAborted } from "../client/unless-aborted.ts";
+import { unlessAborted } from "../client/background-work.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 
 /** Options of `testTasks`: those of `createTasks` without the store, and these. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import { type RecordedEntry, recordedEntry } from "../store/export-journal.ts";
-import type { InputResult } from "../client/question/input-request.ts";
-import type { LogLine, OutputPart } from "../client/task/task-lines.ts";
+import type { InputResult } from "../client/question/ask-user.ts";
+import type { LogLine, OutputPart } from "../client/task/task-requests.ts";
 import type { RemoteTask } from "../client/task/remote-task.ts";
 import type { TaskHandle } from "../client/task/task-handle.ts";
 import { textOf } from "../runtime/plain-data.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { InputRequest, InputResult } from "../../src/client/question/input-request.ts";
+import type { InputRequest, InputResult } from "../../src/client/question/ask-user.ts";
 import { approval, asking, completed, created, sampling, sent, taskId, working } from "./answers.ts";
 import { discoveredHoldfast, discoveredKeeping } from "./scripted-server.ts";
 import { setUp } from "./setup.ts";

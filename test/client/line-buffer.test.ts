@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LineBuffer } from "../../src/client/transport/line-buffer.ts";
+import { LineBuffer } from "../../src/client/transport/wire-messages.ts";
 
 const text = '\uFEFF{"a":"ä€😀"}\r\n\n{"b":1}\nrest';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { expiryTime, pollDelay, retryDelay, fallbackDelay } from "../../src/client/task/poll-delays.ts";
+import { expiryTime, pollDelay, retryDelay, fallbackDelay } from "../../src/client/task/poll-limits.ts";
 import { retryAfterHeaderMs } from "../../src/client/reply/retry.ts";
 import type { RemoteTask } from "../../src/client/task/remote-task.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ConnectOptions } from "../../src/client/connect-options.ts";
-import type { InputFailure, InputRequest, InputResult } from "../../src/client/question/input-request.ts";
+import type { InputFailure, InputRequest, InputResult } from "../../src/client/question/ask-user.ts";
 import {
   acknowledged,
   approval,

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/client/clock.ts";
-import { fetchWithinOrigin, StandaloneStream } from "../../src/client/transport/standalone-stream.ts";
+import { fetchWithinOrigin, StandaloneStream } from "../../src/client/transport/sse-transport.ts";
 import { fetchWithoutTimeout } from "../../src/client/transport/node-fetch.ts";
 
 const said: JSONRPCMessage = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };

@@ -2,7 +2,7 @@ import { connect, type CompletedTask, type ConnectOptions, type LogLine } from "
 import { expect, it, onTestFinished } from "vitest";
 import { ClientEvents } from "../../src/client/client-events.ts";
 import { systemClock } from "../../src/client/clock.ts";
-import { readLines } from "../../src/client/task/task-lines.ts";
+import { readLines } from "../../src/client/task/task-requests.ts";
 import { taskResourceOf } from "../../src/server/task-resources.ts";
 import { runMain } from "../cli/run-main.ts";
 import { text } from "../kit/messages.ts";

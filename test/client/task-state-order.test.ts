@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { RemoteTask } from "../../src/client/task/remote-task.ts";
-import { TaskState, type Source } from "../../src/client/task/task-state.ts";
+import { TaskState, type Source } from "../../src/client/task/poll-loop.ts";
 
 /** The history of a task on its server: later states are never older, and some come in the same millisecond. */
 const histories = fc.array(fc.nat({ max: 2 }), { minLength: 1, maxLength: 8 }).map((steps) => {

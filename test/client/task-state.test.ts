@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RemoteTask } from "../../src/client/task/remote-task.ts";
-import { TaskState } from "../../src/client/task/task-state.ts";
+import { TaskState } from "../../src/client/task/poll-loop.ts";
 
 function at(second: number, statusMessage: string): RemoteTask {
   return {

@@ -1,4 +1,4 @@
-import type { InputRequest, InputResult } from "../../src/client/question/input-request.ts";
+import type { InputRequest, InputResult } from "../../src/client/question/ask-user.ts";
 
 /** Answers when the test says so. */
 export class User {

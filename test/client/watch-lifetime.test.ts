@@ -1,7 +1,7 @@
 import { queryObjects } from "node:v8";
 import { expect, it } from "vitest";
 import { TaskWatch } from "../../src/client/task/task-watch.ts";
-import type { TaskReference } from "../../src/client/task/task-reference.ts";
+import type { TaskReference } from "../../src/client/task/remote-task.ts";
 import type { TaskClient } from "../../src/client/task-client.ts";
 import { approval, asking, completed, created, sent } from "./answers.ts";
 import { setUp } from "./setup.ts";

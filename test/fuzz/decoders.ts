@@ -1,11 +1,7 @@
 import * as core from "../../src/client/2025-11-25/core-protocol.ts";
-import {
-  readAcknowledgement,
-  readCallAnswer,
-  readGetResult,
-} from "../../src/client/2026-07-28/read-answers.ts";
+import { readAcknowledgement, readCallAnswer, readGetResult } from "../../src/client/2026-07-28/messages.ts";
 import { readTask as readSepTask } from "../../src/client/sep-1686/read-task.ts";
-import { readToolResult } from "../../src/client/reply/read-members.ts";
+import { readToolResult } from "../../src/client/reply/reply.ts";
 import { checkReference } from "../../src/client/task/check-reference.ts";
 import * as coreForm from "../../src/generation/2025-11-25.ts";
 import { readCursor } from "../../src/generation/message.ts";

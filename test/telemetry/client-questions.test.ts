@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { trace } from "@opentelemetry/api";
 import { expect, it, onTestFinished } from "vitest";
-import type { InputRequest, InputResult } from "../../src/client/question/input-request.ts";
+import type { InputRequest, InputResult } from "../../src/client/question/ask-user.ts";
 import { sqliteStore } from "../../src/sqlite.ts";
 import { approval, setUpCore, task, taskId, type CorePeer } from "../client/2025-11-25/core-peer.ts";
 import { User } from "../client/user.ts";

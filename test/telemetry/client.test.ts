@@ -1,7 +1,7 @@
 import { context, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { W3CBaggagePropagator } from "@opentelemetry/core";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { OnInput } from "../../src/client/question/input-request.ts";
+import type { OnInput } from "../../src/client/question/ask-user.ts";
 import { isJsonObject, type JsonObject } from "../../src/generation/message.ts";
 import { openTelemetry } from "../../src/telemetry/open-telemetry.ts";
 import {

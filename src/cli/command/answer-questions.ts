@@ -1,4 +1,4 @@
-import type { InputRequest, InputResult } from "../../client/question/input-request.ts";
+import type { InputRequest, InputResult } from "../../client/question/ask-user.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
 import { Unanswered, keepQuestionsOpen } from "../terminal/unanswered.ts";
 import { UsageError } from "../errors.ts";

@@ -1,4 +1,4 @@
-import { logOut } from "../../client/auth/log-out.ts";
+import { logOut } from "../../client/auth/log-in.ts";
 import { redacted } from "../../client/transport/server-name.ts";
 import type { Context, ServerOptions } from "../context.ts";
 import { exitCodes, type ExitCode } from "../exit-code.ts";

@@ -1,4 +1,4 @@
-import type { LogLine, OutputPart } from "../../client/task/task-lines.ts";
+import type { LogLine, OutputPart } from "../../client/task/task-requests.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, TaskOptions } from "../context.ts";
 import { Stopped } from "../errors.ts";

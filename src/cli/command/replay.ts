@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { LineBuffer } from "../../client/transport/line-buffer.ts";
+import { LineBuffer } from "../../client/transport/wire-messages.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Context } from "../context.ts";
 import { UsageError } from "../errors.ts";

@@ -1,8 +1,7 @@
 import { readFile, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { applyEdits, modify } from "jsonc-parser";
-import { hasCredentials } from "../../client/transport/server-url.ts";
-import { redacted } from "../../client/transport/server-name.ts";
+import { hasCredentials, redacted } from "../../client/transport/server-name.ts";
 import { writeAtomically } from "../../client/handles/write-atomically.ts";
 import { quoteWord, splitWords } from "../arguments/shell-words.ts";
 import type { Context } from "../context.ts";

@@ -1,5 +1,5 @@
 import { clientGenerations, generationNamed } from "../../client/generations.ts";
-import type { OnInput } from "../../client/question/input-request.ts";
+import type { OnInput } from "../../client/question/ask-user.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
 import type { Context, TaskOptions } from "../context.ts";

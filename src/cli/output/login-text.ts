@@ -1,4 +1,4 @@
-import { canRenew } from "../../client/auth/token-request.ts";
+import { canRenew } from "../../client/auth/tokens.ts";
 import type { Login } from "../../client/auth/login.ts";
 import { timeText } from "./times.ts";
 

@@ -1,4 +1,4 @@
-import { describeCause } from "../../client/transport/describe-cause.ts";
+import { describeCause } from "../../client/transport/send-failure.ts";
 import { TaskClientError, type TaskClientErrorCode } from "../../client/task-client-error.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";

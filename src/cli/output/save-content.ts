@@ -2,7 +2,7 @@ import { isSpecType, type CallToolResult, type ReadResourceResult } from "@model
 import type { SavedArtifact } from "../../client/artifact/save-artifact.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { artifactResourceAt } from "../../generation/extensions.ts";
-import { describeCause } from "../../client/transport/describe-cause.ts";
+import { describeCause } from "../../client/transport/send-failure.ts";
 import { sizeText } from "./amounts.ts";
 import type { Saveable, SaveFolder } from "./save-folder.ts";
 import { showBlock, withNewline } from "./show-content.ts";

@@ -7,7 +7,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { stderrMark } from "../../client/transport/process-transport.ts";
-import { innermost } from "../../client/transport/describe-cause.ts";
+import { innermost } from "../../client/transport/send-failure.ts";
 import { quoteWord } from "../arguments/shell-words.ts";
 import { sanitizeLine } from "../terminal/sanitize.ts";
 import { commandPrefix, shownGiven, urlOfPath, type FoundServer } from "./find-server.ts";

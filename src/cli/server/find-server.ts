@@ -1,6 +1,12 @@
 import { isAbsolute, relative, resolve } from "node:path";
-import { hasCredentials } from "../../client/transport/server-url.ts";
-import { addressOf, joined, nameOf, redacted, urlName } from "../../client/transport/server-name.ts";
+import {
+  addressOf,
+  hasCredentials,
+  joined,
+  nameOf,
+  redacted,
+  urlName,
+} from "../../client/transport/server-name.ts";
 import type { ServerProcess } from "../../client/transport/server-process.ts";
 import { didYouMean } from "../arguments/nearest.ts";
 import { quoteWord, splitWords } from "../arguments/shell-words.ts";

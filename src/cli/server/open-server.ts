@@ -6,7 +6,7 @@ import { connect } from "../../client/connect.ts";
 import type { ConnectOptions } from "../../client/connect-options.ts";
 import type { LoginStore } from "../../client/auth/login.ts";
 import type { HandleStore } from "../../client/handles/handle-store.ts";
-import type { OnInput } from "../../client/question/input-request.ts";
+import type { OnInput } from "../../client/question/ask-user.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { fetchBy, fetchWithoutTimeout } from "../../client/transport/node-fetch.ts";

@@ -1,7 +1,6 @@
 import { systemClock } from "../../client/clock.ts";
-import type { InputRequest, OnInput } from "../../client/question/input-request.ts";
-import type { RemoteTask } from "../../client/task/remote-task.ts";
-import type { TaskReference } from "../../client/task/task-reference.ts";
+import type { InputRequest, OnInput } from "../../client/question/ask-user.ts";
+import type { RemoteTask, TaskReference } from "../../client/task/remote-task.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TransportKind } from "../../client/client-events.ts";

@@ -4,7 +4,7 @@ import { createServer, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { systemClock } from "../../client/clock.ts";
-import { LineBuffer } from "../../client/transport/line-buffer.ts";
+import { LineBuffer } from "../../client/transport/wire-messages.ts";
 import { connectionTo } from "../../client/transport/server-connection.ts";
 import { isJsonObject } from "../../generation/message.ts";
 import type { Io } from "../io.ts";

@@ -1,14 +1,13 @@
-import { isMadeIn } from "../../client/handles/entry-format.ts";
-import type {
-  CallName,
-  HandleStore,
-  StoredCall,
-  StoredCalls,
-  ResumableSession,
+import {
+  type CallName,
+  type HandleStore,
+  isMadeIn,
+  type ResumableSession,
+  type StoredCall,
+  type StoredCalls,
 } from "../../client/handles/handle-store.ts";
-import type { InputResult } from "../../client/question/input-request.ts";
-import type { RemoteTask } from "../../client/task/remote-task.ts";
-import type { TaskReference } from "../../client/task/task-reference.ts";
+import type { InputResult } from "../../client/question/ask-user.ts";
+import type { RemoteTask, TaskReference } from "../../client/task/remote-task.ts";
 import type { SeenTasks } from "./seen-tasks.ts";
 
 interface ServerNotes {

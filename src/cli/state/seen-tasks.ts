@@ -1,5 +1,4 @@
-import { isStoredCall } from "../../client/handles/entry-format.ts";
-import type { CallName, StoredCall } from "../../client/handles/handle-store.ts";
+import { type CallName, isStoredCall, type StoredCall } from "../../client/handles/handle-store.ts";
 import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Records } from "./records.ts";

@@ -8,7 +8,7 @@ import { LiveDisplay } from "./live-display.ts";
 import { leaveAllOpen, Unanswered } from "./unanswered.ts";
 import { Prompts } from "./prompts.ts";
 import { endBySignal, watchSignals, type SignalWatch } from "./signal-watch.ts";
-import type { InputRequest, InputResult, OnInput } from "../../client/question/input-request.ts";
+import type { InputRequest, InputResult, OnInput } from "../../client/question/ask-user.ts";
 import { askForm } from "./form/ask-form.ts";
 import { questionOf } from "./form/question-text.ts";
 import { answerCommand } from "../output/suggested-commands.ts";

@@ -1,5 +1,5 @@
 import type { ClientCapabilities, Progress } from "@modelcontextprotocol/client";
-import type { OnInput } from "../../client/question/input-request.ts";
+import type { OnInput } from "../../client/question/ask-user.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
 
 /** The task of a command, once there is one. */

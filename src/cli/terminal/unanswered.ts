@@ -1,4 +1,4 @@
-import type { InputRequest, OnInput } from "../../client/question/input-request.ts";
+import type { InputRequest, OnInput } from "../../client/question/ask-user.ts";
 
 /** The user did not answer the question; it stays open for other clients. */
 export class Unanswered extends Error {

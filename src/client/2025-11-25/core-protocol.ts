@@ -13,23 +13,25 @@ import { idempotencyMeta, readKeptMs } from "../../generation/extensions.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
-import { isUnknown, readReply, Violation, type Reply } from "../reply/reply.ts";
 import {
-  readToolResult,
   directAnswer,
-  type TaskMembers,
+  isUnknown,
+  readReply,
   readTaskId,
   readTaskMembers,
+  readToolResult,
+  type Reply,
+  type TaskMembers,
   unknownStatus,
+  Violation,
   violationOfId,
-} from "../reply/read-members.ts";
+} from "../reply/reply.ts";
 import { requestTaskPage } from "../session/request-task-page.ts";
 import { followerOf } from "../session/followed-lines.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
 import type { TaskSessions } from "../session/task-sessions.ts";
 import { TaskInboxes, TaskInbox, type ActiveTask } from "../session/task-inbox.ts";
-import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
-import { hasEnded, type RemoteTask } from "../task/remote-task.ts";
+import { hasEnded, type RemoteTask, type TaskPage, type TaskSummary } from "../task/remote-task.ts";
 import type { CallAnswer, TaskProtocol, ToolCall, TaskObserver } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";

@@ -16,19 +16,26 @@ import {
 } from "../../generation/2025-11-25.ts";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { Answer } from "../session/receiver/received-requests.ts";
+import {
+  type Answer,
+  listPage,
+  parentOf,
+  type ReceivedTasks,
+  type ReceiverParts,
+  unlessDeleted,
+  untilFinished,
+  type Work,
+} from "../session/receiver/receiver.ts";
 import {
   type Question,
   questionCall,
   type QuestionCall,
   withAnswer,
 } from "../session/receiver/question-tools.ts";
-import type { ReceivedTasks, ReceiverParts, Work } from "../session/receiver/receiver.ts";
 import { questionKeyOf, withParent } from "../../generation/extensions.ts";
 import { requestHash } from "../../runtime/call-keys.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { JsonObject } from "../../generation/message.ts";
-import { listPage, parentOf, unlessDeleted, untilFinished } from "../session/receiver/runtime-queries.ts";
 
 /** A server's questions as tasks of 2025-11-25: the answer to the question is a task. */
 export class CoreReceivedTasks implements ReceivedTasks {

@@ -7,10 +7,19 @@ import {
 } from "@modelcontextprotocol/client";
 import { declaresTasks, generation } from "../../generation/2026-07-28.ts";
 import type { ClientGeneration } from "../generation.ts";
-import { declaredOnConnect, envelope, withoutTasksOnCall } from "./envelope.ts";
+import {
+  declaredOnConnect,
+  envelope,
+  followLines,
+  listenToTasks,
+  readAcknowledgement,
+  readCallAnswer,
+  readGetResult,
+  withoutTasksOnCall,
+} from "./messages.ts";
 import { idempotencyMeta, readKeptMs, declaresTaskLines } from "../../generation/extensions.ts";
 import type { ClientClock } from "../clock.ts";
-import type { InputResult } from "../question/input-request.ts";
+import type { InputResult } from "../question/ask-user.ts";
 import { type JsonObject, isJsonObject } from "../../generation/message.ts";
 import { base64 } from "../../generation/base64.ts";
 import { sameJson } from "../../generation/same-json.ts";
@@ -19,8 +28,6 @@ import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
 import { readReply, type Reply } from "../reply/reply.ts";
 import { withdrawMs, type CallAnswer, type TaskProtocol, type ToolCall } from "../task-protocol.ts";
-import { followLines, listenToTasks } from "./listen.ts";
-import { readAcknowledgement, readCallAnswer, readGetResult } from "./read-answers.ts";
 
 /** The tasks of the extension on protocol 2026-07-28. */
 export const extension: ClientGeneration = {

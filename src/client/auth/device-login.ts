@@ -8,19 +8,21 @@ import {
 } from "@modelcontextprotocol/client";
 import { isJsonObject } from "../../generation/message.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import { authFailure, isOutage } from "./auth-failure.ts";
-import { endpointOf, resourceOf, scopeFor } from "./find-authorization-server.ts";
-import type { LoginAddress, LoginRun } from "./login-run.ts";
-import type { Login } from "./login.ts";
+import { authFailure, isOutage, type Login } from "./login.ts";
 import {
   assertClient,
   configuredClient,
   defaultClientName,
+  endpointOf,
+  type LoginAddress,
   loginAuthority,
   loginClient,
-} from "./login-client.ts";
-import { LoginFlow } from "./login-flow.ts";
-import { withTokens } from "./token-request.ts";
+  LoginFlow,
+  type LoginRun,
+  resourceOf,
+  scopeFor,
+} from "./login-run.ts";
+import { withTokens } from "./tokens.ts";
 
 const grantType = "urn:ietf:params:oauth:grant-type:device_code";
 /** The seconds between two requests if the server names none, and how many to add each time it asks for more (RFC 8628, 3.5). */

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { chmod, readFile, rm, stat, open, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { retryWhileInUse } from "../handles/retry-while-in-use.ts";
+import { retryWhileInUse, writeAtomically } from "../handles/write-atomically.ts";
 import { makeFolder } from "../../runtime/replace-file.ts";
-import { writeAtomically } from "../handles/write-atomically.ts";
 import { systemClock, type ClientClock } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { type LoginStore, grants, type Login, type LoginClient } from "./login.ts";

@@ -1,13 +1,120 @@
-import { millisecondsOf } from "../../task/time.ts";
-import { systemClock, type ClientClock } from "../clock.ts";
+import {
+  assertSecureTokenEndpoint,
+  auth,
+  type AuthOptions,
+  type FetchLike,
+  OAuthError,
+  selectClientAuthMethod,
+  validateAuthorizationResponseIssuer,
+} from "@modelcontextprotocol/client";
+import { authFailure, type Login, loginName, type LoginStore } from "./login.ts";
+import {
+  assertClient,
+  type Authority,
+  configuredClient,
+  defaultClientName,
+  findAuthority,
+  loginAuthority,
+  loginClient,
+  LoginFlow,
+  type LogInOptions,
+  type LoginRun,
+  resourceOf,
+  scopeFor,
+} from "./login-run.ts";
+import { clientInformation, clientToken, withTokens } from "./tokens.ts";
+import { base64url } from "../../generation/base64.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import { browserLogin } from "./browser-login.ts";
-import { clientLogin } from "./client-login.ts";
+import { unlessAborted } from "../background-work.ts";
+import { Loopback } from "./loopback.ts";
+import { millisecondsOf } from "../../task/time.ts";
+import { type ClientClock, systemClock } from "../clock.ts";
 import { deviceLogin } from "./device-login.ts";
-import { findAuthority } from "./find-authorization-server.ts";
-import { loginName, type Login } from "./login.ts";
-import type { LogInOptions } from "./login-run.ts";
-import { oauthFetch } from "./oauth-fetch.ts";
+import { oauthFetch } from "./fetch-with-auth.ts";
+
+/** Logs in as the program itself (client credentials). */
+async function clientLogin({ server, options, authority, fetch, clock }: LoginRun): Promise<Login> {
+  const { client, clientName = defaultClientName } = options;
+  if (client?.secret === undefined)
+    throw new RangeError('logIn with flow "client" needs a client with a secret.');
+  const grant = "client_credentials";
+  const scope = scopeFor(options.scope, authority);
+  try {
+    const flow = new LoginFlow({
+      clientName,
+      grantType: grant,
+      clientInformation: configuredClient(options, authority),
+    });
+    await resourceOf(server, flow, authority.info);
+    const known = { ...loginAuthority(authority), client, grant } as const;
+    const tokens = await clientToken(known, scope, { fetch, now: clock.now() });
+    return withTokens(known, { scope, ...tokens }, clock.now());
+  } catch (cause) {
+    throw authFailure("The login failed", cause);
+  }
+}
+
+/** Logs in with a browser on this machine, which delivers the answer to a local port (authorization code, PKCE). */
+async function browserLogin(run: LoginRun): Promise<Login> {
+  const { server, options, authority, clock, signal, fetch: fetchIt } = run;
+  const { onAddress, clientName = defaultClientName, clientMetadataUrl } = options;
+  if (onAddress === undefined)
+    throw new RangeError("logIn needs onAddress, to show the user where to log in.");
+  assertClient(options, authority);
+  const state = base64url(crypto.getRandomValues(new Uint8Array(32)));
+  const loopback = await Loopback.open(state);
+  try {
+    const flow = new LoginFlow({
+      clientName,
+      clientInformation: configuredClient(options, authority),
+      clientMetadataUrl,
+      grantType: "authorization_code",
+      redirectUrl: loopback.redirectUrl,
+      state,
+    });
+    flow.saveDiscoveryState(authority.info);
+    const scope = scopeFor(options.scope, authority);
+    const asked: AuthOptions = { serverUrl: server, fetchFn: fetchIt, ...(scope !== undefined && { scope }) };
+    await auth(flow, asked);
+    await onAddress({ url: visitable(flow.address) });
+    const answer = await unlessAborted(loopback.answered, signal);
+    await auth(flow, { ...asked, ...codeIn(answer, authority) });
+    const [tokens, client] = [flow.tokens(), flow.clientInformation()];
+    if (tokens === undefined || client === undefined)
+      throw new TypeError("The authorization server returned no token");
+    const grant = "authorization_code";
+    const known = { ...loginAuthority(authority), client: loginClient(client), grant } as const;
+    return withTokens(known, { scope, ...tokens }, clock.now());
+  } catch (cause) {
+    if (cause instanceof RangeError) throw cause;
+    throw authFailure("The login failed", cause);
+  } finally {
+    loopback.close();
+  }
+}
+
+/** The address comes from the server: a browser may open only web pages. */
+function visitable(url: URL | undefined): URL {
+  if (url?.protocol === "https:" || url?.protocol === "http:") return url;
+  throw new TaskClientError("protocol", "The authorization server did not give a valid login page");
+}
+
+function codeIn(
+  answer: URLSearchParams,
+  { info: { authorizationServerMetadata: metadata } }: Authority,
+): { readonly authorizationCode: string; readonly iss?: string } {
+  const iss = answer.get("iss") ?? undefined;
+  const code = answer.get("code");
+  if (code !== null) return { authorizationCode: code, ...(iss !== undefined && { iss }) };
+  // Only then is the answer known to come from the right issuer (RFC 9207).
+  validateAuthorizationResponseIssuer({
+    iss,
+    expectedIssuer: metadata?.issuer,
+    issParameterSupported: metadata?.authorization_response_iss_parameter_supported === true,
+  });
+  const error = answer.get("error") ?? "no code";
+  throw new OAuthError(error, answer.get("error_description") ?? error);
+}
 
 const waysToLogIn = { browser: browserLogin, device: deviceLogin, client: clientLogin };
 
@@ -50,4 +157,69 @@ function assertIssuer(found: string, wanted: string | undefined): void {
   const same = wanted === undefined || found.replace(/\/$/, "") === wanted.replace(/\/$/, "");
   if (!same)
     throw new TaskClientError("unauthorized", `The server requires a login at ${found}, not at ${wanted}`);
+}
+
+/** Options of `logOut`. */
+export interface LogOutOptions {
+  readonly store: LoginStore;
+  /** Sends the HTTP requests. Default: the global `fetch`. */
+  readonly fetch?: FetchLike;
+  /** As in `logIn`. */
+  readonly addresses?: "any" | "public";
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * What happened to a login. `none`: there was none. `revoked`: its tokens are no longer valid. `deleted`: it is deleted here, but its
+ * tokens stay valid until they expire, because the authorization server does not support revocation or did not answer.
+ */
+export type LogOutResult = "none" | "revoked" | "deleted";
+
+/** Revokes a login (RFC 7009), and always deletes it from the store. */
+export async function logOut(server: string | URL, options: LogOutOptions): Promise<LogOutResult> {
+  const { store, signal } = options;
+  const name = loginName(new URL(server));
+  const fetchIt = oauthFetch(options, systemClock, signal);
+  return store.exclusively(name, async () => {
+    // Log out even if the login cannot be read or the server does not answer.
+    const login = await store.load(name).catch(() => null);
+    await store.delete(name);
+    if (login === undefined) return "none";
+    if (login === null) return "deleted";
+    return (await revoke(login, fetchIt).catch(() => false)) ? "revoked" : "deleted";
+  });
+}
+
+/** The refresh token first: most servers revoke its access tokens with it. */
+async function revoke(login: Login, fetchIt: FetchLike): Promise<boolean> {
+  const { revocationEndpoint, refreshToken, accessToken } = login;
+  if (revocationEndpoint === undefined) return false;
+  const tokens = [
+    ...(refreshToken === undefined ? [] : [["refresh_token", refreshToken] as const]),
+    ["access_token", accessToken] as const,
+  ];
+  let revoked = true;
+  for (const [hint, token] of tokens) {
+    const response = await fetchIt(assertSecureTokenEndpoint(revocationEndpoint), {
+      method: "POST",
+      redirect: "manual",
+      ...authenticated(login, new URLSearchParams({ token, token_type_hint: hint })),
+    });
+    revoked &&= response.ok;
+  }
+  return revoked;
+}
+
+/** The client authenticates as for token requests. */
+function authenticated(login: Login, form: URLSearchParams): Pick<RequestInit, "headers" | "body"> {
+  const { id, secret = "" } = login.client;
+  const method = selectClientAuthMethod(clientInformation(login), [...(login.authMethods ?? [])]);
+  const type = { "content-type": "application/x-www-form-urlencoded" };
+  if (method === "client_secret_basic") {
+    const credentials = Buffer.from(`${id}:${secret}`).toString("base64");
+    return { headers: { ...type, authorization: `Basic ${credentials}` }, body: form };
+  }
+  form.set("client_id", id);
+  if (method === "client_secret_post") form.set("client_secret", secret);
+  return { headers: type, body: form };
 }

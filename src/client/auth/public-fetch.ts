@@ -7,7 +7,7 @@ import {
   type Resolve,
   RefusedAddress,
 } from "../../runtime/allowed-addresses.ts";
-import { innermost } from "../transport/describe-cause.ts";
+import { innermost } from "../transport/send-failure.ts";
 import { fetchBy } from "../transport/node-fetch.ts";
 import { TaskClientError } from "../task-client-error.ts";
 

@@ -1,11 +1,29 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import { base64url } from "../../generation/base64.ts";
 import type { TaskHandle, WaitOptions } from "../task/task-handle.ts";
-import type { TaskReference } from "../task/task-reference.ts";
+import type { CompletedTask, TaskReference } from "../task/remote-task.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
 import type { StoredCall } from "../handles/handle-store.ts";
 import { assertWait } from "../task/wait-limit.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
-import { tooOldToRepeat } from "./idempotency.ts";
+
+/** A key that cannot be guessed: 144 random bits. */
+export function makeIdempotencyKey(): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(18)));
+}
+
+/**
+ * Why a call that may have arrived is too old to be sent again; undefined if it is not. A server recognises a
+ * repeated call only while it keeps the task, and would run it again after that.
+ */
+export function tooOldToRepeat(ageMs: number, recognisedMs: number): string | undefined {
+  if (ageMs <= recognisedMs) return undefined;
+  return (
+    `The call was never answered, and it was sent ${ageMs} ms ago: ` +
+    `the server recognises repeated calls for only ${recognisedMs} ms, and could run it twice`
+  );
+}
 
 /** A call of this client, or of an earlier one, whose outcome was not delivered yet. */
 export interface PendingCall {
@@ -66,4 +84,34 @@ function whyNotRepeatable({ startedAt, ttlMs }: StoredCall, services: TakeServic
     return "The call was never answered, and the server does not recognise repeated calls: sending it again could create a second task";
   }
   return tooOldToRepeat(now() - startedAt, protocol.recognisedMs(ttlMs));
+}
+
+/** The handle for a call that was answered at once, at epoch milliseconds `at`. */
+export function directHandle(result: CallToolResult, at: number): TaskHandle {
+  const answeredAt = new Date(at).toISOString();
+  const task: CompletedTask = {
+    taskId: "",
+    status: "completed",
+    createdAt: answeredAt,
+    lastUpdatedAt: answeredAt,
+    ttlMs: null,
+    result,
+  };
+  return {
+    reference: null,
+    taskId: null,
+    get: async () => task,
+    async *updates() {
+      yield task;
+    },
+    // Without a task there is no log, no output and no artifact.
+    async *logs() {},
+    async *output() {},
+    artifacts: async () => [],
+    result: async () => result,
+    // Cancelling an ended task does nothing.
+    cancel: async () => undefined,
+    // The server keeps nothing that could be deleted.
+    delete: async () => undefined,
+  };
 }

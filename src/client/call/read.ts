@@ -16,7 +16,7 @@ import { TaskClientError } from "../task-client-error.ts";
 import type { TaskHandle } from "../task/task-handle.ts";
 import { readMs, withWaitLimit } from "../task/wait-limit.ts";
 import type { ReadAnswer, ReadRequest, TaskProtocol } from "../task-protocol.ts";
-import { makeIdempotencyKey } from "./idempotency.ts";
+import { makeIdempotencyKey } from "./pending-call.ts";
 import { errorAnswer, sendFailure } from "../transport/send-failure.ts";
 
 export interface ReadServices {

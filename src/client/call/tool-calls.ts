@@ -1,4 +1,4 @@
-import { startCall, type StartedCall, type StartServices } from "./start-call.ts";
+import { type ProgressTokens, startCall, type StartedCall, type StartServices } from "./start-call.ts";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { BackgroundWork } from "../background-work.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
@@ -11,10 +11,7 @@ import type { TaskRequests } from "../task/task-requests.ts";
 import type { KnownTask, TaskOrigin } from "../task/task-watch.ts";
 import { assertWait, readMs, WaitLimit } from "../task/wait-limit.ts";
 import type { HandleOptions } from "../task/watched-handle.ts";
-import { directHandle } from "./direct-handle.ts";
-import { makeIdempotencyKey } from "./idempotency.ts";
-import { type PendingCall, pendingCall } from "./pending-call.ts";
-import type { ProgressTokens } from "./progress-tokens.ts";
+import { directHandle, makeIdempotencyKey, type PendingCall, pendingCall } from "./pending-call.ts";
 
 export interface ToolCallServices extends StartServices {
   readonly journal: CallJournal;

@@ -1,14 +1,12 @@
 import { isJsonObject } from "../../generation/message.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { BackgroundWork } from "../background-work.ts";
-import type { InputResult } from "../question/input-request.ts";
-import { expiryTime } from "../task/poll-delays.ts";
-import type { RemoteTask } from "../task/remote-task.ts";
+import type { InputResult } from "../question/ask-user.ts";
+import { expiryTime } from "../task/poll-limits.ts";
+import type { RemoteTask, TaskReference } from "../task/remote-task.ts";
 import type { AnsweredRound } from "../task-protocol.ts";
-import type { TaskReference } from "../task/task-reference.ts";
 import type { OpenSession } from "../transport/session-renewal.ts";
-import { keepAfterExpiryMs } from "./entry-format.ts";
-import type { HandleStore, StoredCall } from "./handle-store.ts";
+import { type HandleStore, keepAfterExpiryMs, type StoredCall } from "./handle-store.ts";
 
 interface CallJournalOptions {
   /** Without it nothing is stored. */

@@ -3,10 +3,20 @@ import { resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { isJsonObject } from "../../generation/message.ts";
-import type { InputResult } from "../question/input-request.ts";
-import type { TaskReference } from "../task/task-reference.ts";
-import { decodeCall, decodeEntry, decodeSession, encodeEntry, keepAfterExpiryMs } from "./entry-format.ts";
-import type { CallName, HandleStore, ResumableSession, StoredCall, StoredCalls } from "./handle-store.ts";
+import type { InputResult } from "../question/ask-user.ts";
+import type { TaskReference } from "../task/remote-task.ts";
+import {
+  type CallName,
+  decodeCall,
+  decodeEntry,
+  decodeSession,
+  encodeEntry,
+  type HandleStore,
+  keepAfterExpiryMs,
+  type ResumableSession,
+  type StoredCall,
+  type StoredCalls,
+} from "./handle-store.ts";
 
 /** How many expired calls go with one new call. */
 const mostExpired = 100;

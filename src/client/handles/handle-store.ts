@@ -1,6 +1,7 @@
-import type { InputResult } from "../question/input-request.ts";
+import type { InputResult } from "../question/ask-user.ts";
 import type { AnsweredRound } from "../task-protocol.ts";
-import type { TaskReference } from "../task/task-reference.ts";
+import type { TaskReference } from "../task/remote-task.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 
 /** A call whose outcome was not delivered yet. Plain JSON. */
 export interface StoredCall {
@@ -93,4 +94,149 @@ export interface HandleStore {
   keepAnswer(task: TaskReference, question: string, answer: InputResult): Promise<void>;
   /** The answer, if one is stored. Rejects if it cannot be read. */
   answer(task: TaskReference, question: string): Promise<InputResult | undefined>;
+}
+
+/** Incremented by changes that an earlier version could not read. */
+const format = 1;
+
+/** How long a task that the server does not know is kept after its expiry: another token may still find it. */
+export const keepAfterExpiryMs = 86_400_000;
+
+/** The text of one entry: a call, an answer or a session. */
+export function encodeEntry(content: object): string {
+  return `${JSON.stringify({ format, ...content })}\n`;
+}
+
+/** The content of such a text; throws for any other. */
+export function decodeEntry(text: string): JsonObject {
+  const value: unknown = JSON.parse(text);
+  if (!isJsonObject(value)) throw new TypeError("It does not contain a JSON object");
+  if (value["format"] !== format)
+    throw new TypeError(`Its format is unknown: ${JSON.stringify(value["format"])}`);
+  return value;
+}
+
+export function decodeCall(text: string): StoredCall {
+  const { format: _format, ...call } = decodeEntry(text);
+  if (!isStoredCall(call)) throw new TypeError("It is not a stored call");
+  return call;
+}
+
+export function decodeSession(text: string): ResumableSession {
+  const { format: _format, ...session } = decodeEntry(text);
+  if (!isResumableSession(session)) throw new TypeError("It is not a stored session");
+  return session;
+}
+
+/** Whether the task of the call was made in this session. */
+export function isMadeIn(call: StoredCall, { server, origin, id }: ResumableSession): boolean {
+  const isOfSession = call.sessionId === id && call.sessionOrigin === origin;
+  return isOfSession && call.server === server && call.taskId !== null;
+}
+
+function isResumableSession(value: JsonObject): value is JsonObject & ResumableSession {
+  const { server, generation, origin, id, capabilities, result } = value;
+  const hasNames = [server, generation, origin, id].every((name) => typeof name === "string");
+  return hasNames && isJsonObject(capabilities) && isJsonObject(result);
+}
+
+/** Whether it is a call as it is stored, without its format. */
+export function isStoredCall(value: JsonObject): value is JsonObject & StoredCall {
+  const { key, server, generation, tool, args, ttlMs, startedAt, round, taskId, expiresAt } = value;
+  const { sessionId, sessionOrigin } = value;
+  return (
+    [key, server, generation, tool].every((name) => typeof name === "string") &&
+    isJsonObject(args) &&
+    typeof startedAt === "number" &&
+    (ttlMs === undefined || typeof ttlMs === "number") &&
+    (expiresAt === undefined || typeof expiresAt === "number") &&
+    (sessionId === undefined || typeof sessionId === "string") &&
+    (sessionOrigin === undefined || typeof sessionOrigin === "string") &&
+    (round === undefined || isRound(round)) &&
+    (taskId === null || (typeof taskId === "string" && taskId !== ""))
+  );
+}
+
+function isRound(value: unknown): boolean {
+  if (!isJsonObject(value)) return false;
+  const { inputResponses, requestState } = value;
+  const hasAnswers = inputResponses === undefined || isJsonObject(inputResponses);
+  return hasAnswers && (requestState === undefined || typeof requestState === "string");
+}
+
+/**
+ * A handle store that lives as long as this process: for tests, and for tasks that must survive a connection but not the process, as when a
+ * server is restarted.
+ *
+ * ```ts
+ * const handles = memoryHandles();
+ * const client = await connect(server, { handles });
+ * ```
+ */
+export function memoryHandles(): HandleStore {
+  const calls = new Map<string, StoredCall>();
+  const sessions = new Map<string, ResumableSession>();
+  const answers = new Map<string, Map<string, InputResult>>();
+  return {
+    async keep(call) {
+      const name = nameOfCall(call);
+      const known = calls.get(name);
+      const { startedAt, taskId } = known ?? call;
+      calls.set(name, { ...structuredClone(call), startedAt, taskId: call.taskId ?? taskId });
+      return known === undefined || taskId !== null;
+    },
+    async drop(call) {
+      const name = nameOfCall(call);
+      if (calls.get(name)?.taskId === null) calls.delete(name);
+    },
+    async dropTask(task) {
+      for (const [name, call] of calls) if (isOf(call, task)) calls.delete(name);
+      answers.delete(nameOfTask(task));
+    },
+    async list() {
+      const stored = [...calls.values()].map((call) => structuredClone(call));
+      return { calls: stored.toSorted((one, other) => one.startedAt - other.startedAt), damaged: [] };
+    },
+    async find(task) {
+      return structuredClone([...calls.values()].find((call) => isOf(call, task)));
+    },
+    async usesSession(session) {
+      return [...calls.values()].some((call) => isMadeIn(call, session));
+    },
+    async keepSession(session) {
+      sessions.set(nameOfSession(session), structuredClone(session));
+    },
+    async findSession(server, generation) {
+      return structuredClone(sessions.get(nameOfSession({ server, generation })));
+    },
+    async dropSession(session) {
+      const name = nameOfSession(session);
+      return sessions.get(name)?.id === session.id && sessions.delete(name);
+    },
+    async keepAnswer(task, question, answer) {
+      const name = nameOfTask(task);
+      const ofTask = answers.get(name) ?? new Map<string, InputResult>();
+      answers.set(name, ofTask);
+      ofTask.set(question, structuredClone(answer));
+    },
+    async answer(task, question) {
+      return structuredClone(answers.get(nameOfTask(task))?.get(question));
+    },
+  };
+}
+
+function isOf(call: StoredCall, { server, generation, taskId }: TaskReference): boolean {
+  return call.server === server && call.generation === generation && call.taskId === taskId;
+}
+
+function nameOfCall({ server, generation, key }: CallName): string {
+  return JSON.stringify([server, generation, key]);
+}
+
+function nameOfSession({ server, generation }: Pick<ResumableSession, "server" | "generation">): string {
+  return JSON.stringify([server, generation]);
+}
+
+function nameOfTask({ server, generation, taskId }: TaskReference): string {
+  return JSON.stringify([server, generation, taskId]);
 }

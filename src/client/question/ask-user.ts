@@ -1,14 +1,66 @@
+import type {
+  Client,
+  ClientCapabilities,
+  ClientContext,
+  HandlerResultTypeMap,
+  RequestTypeMap,
+} from "@modelcontextprotocol/client";
+import type { InputMethod } from "../../task/journal.ts";
 import { followerOf } from "../../runtime/wait-for.ts";
 import type { OwnContext } from "../../runtime/own-context.ts";
-import type { ClientCapabilities } from "@modelcontextprotocol/client";
-import type { InputFailure, InputRequest, InputResult, OnInput, OnInputError } from "./input-request.ts";
 import { isJsonObject } from "../../generation/message.ts";
-import { unlessAborted } from "../unless-aborted.ts";
-import type { TraceContext } from "../../task/record.ts";
+import { unlessAborted } from "../background-work.ts";
+import { type TraceContext, traceContextIn } from "../../task/record.ts";
 import type { ClientEvents } from "../client-events.ts";
-import type { ClientTracing } from "../client-telemetry.ts";
+import { type ClientTracing, inTrace, traceOf } from "../client-telemetry.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
-import { inTrace, traceOf } from "../trace-in-params.ts";
+import { TaskClientError } from "../task-client-error.ts";
+
+interface InputRequestOf<Method extends InputMethod> {
+  /** The server's name for the question. It is unique within a task, but the call before it may have used it too. */
+  readonly key: string;
+  readonly method: Method;
+  /** As the server sent them. Treat them with the same care as any other request of a server. */
+  readonly params: NonNullable<RequestTypeMap[Method]["params"]>;
+  /** The task that asks; `null` before there is one, and for calls made through `client.sdk`. */
+  readonly taskId: string | null;
+  /** Aborts when the answer is no longer needed: the task ended or withdrew the question. */
+  readonly signal: AbortSignal;
+}
+
+/** A question from the server to the user, discriminated by `method`. */
+export type InputRequest = { [Method in InputMethod]: InputRequestOf<Method> }[InputMethod];
+
+/** The result of the request's method. */
+export type InputResult = HandlerResultTypeMap[InputMethod];
+
+/**
+ * Answers one question.
+ *
+ * ```ts
+ * const onInput: OnInput = async (request) => {
+ *   if (request.method !== "elicitation/create") throw new Error(`cannot answer ${request.method}`);
+ *   return (await confirm(request.params.message)) ? { action: "accept", content: {} } : { action: "decline" };
+ * };
+ * ```
+ */
+export type OnInput = (request: InputRequest) => Promise<InputResult>;
+
+/** A question on which `onInput` threw, or for which there is no `onInput`. */
+export interface InputFailure {
+  readonly key: string;
+  readonly method: string;
+  readonly taskId: string | null;
+  readonly error: unknown;
+}
+
+/**
+ * Called with each question that could not be answered; decides what happens to the task. `"leave_open"` leaves the question for another
+ * client, `"cancel_task"` cancels the task. By default an elicitation is answered with `{ action: "cancel" }`, and a task with any other
+ * question is cancelled. Before a task exists there is no choice: an elicitation is answered with `cancel`, any other question fails the
+ * call (`unanswered`).
+ */
+export type OnInputError = (failure: InputFailure) => "cancel_task" | "leave_open" | undefined | void;
 
 /** The outcome of a question. */
 export type UserAnswer =
@@ -163,4 +215,54 @@ export function declaredBy({
 /** The default capabilities: forms, if there is an `onInput`. */
 export function defaultCapabilities(canAsk: boolean): ClientCapabilities {
   return canAsk ? { elicitation: { form: {} } } : {};
+}
+
+/** Lets the SDK's client pass its questions to `onInput` too (X-067). */
+export function setSdkQuestionHandlers(
+  sdk: Client,
+  capabilities: ClientCapabilities,
+  onInput: OnInput,
+  inOwnContext: OwnContext,
+  tracing: ClientTracing | undefined,
+): void {
+  // The SDK checks that the result fits the method; `onInput` is typed for all methods.
+  async function answer<Method extends InputMethod>(
+    { mcpReq }: ClientContext,
+    request: InputRequest,
+  ): Promise<HandlerResultTypeMap[Method]> {
+    const trace = traceContextIn(mcpReq._meta ?? {});
+    try {
+      return (await inOwnContext(() =>
+        inTrace(tracing, trace, () => onInput(request)),
+      )) as HandlerResultTypeMap[Method];
+    } catch (cause) {
+      // In a request of the server, the SDK answers with the error. In an answer there is no place for one (A-23).
+      if (mcpReq.signal.aborted || sdk.getProtocolEra() !== "modern") throw cause;
+      const { method } = request;
+      if (method === "elicitation/create") return { action: "cancel" } as HandlerResultTypeMap[Method];
+      throw new TaskClientError("unanswered", `The server's question (${method}) could not be answered`, {
+        cause,
+      });
+    }
+  }
+  if (capabilities.elicitation !== undefined) {
+    sdk.setRequestHandler("elicitation/create", async ({ method, params }, context) =>
+      answer<typeof method>(context, { ...commonOf(context), method, params }),
+    );
+  }
+  if (capabilities.sampling !== undefined) {
+    sdk.setRequestHandler("sampling/createMessage", async ({ method, params }, context) =>
+      answer<typeof method>(context, { ...commonOf(context), method, params }),
+    );
+  }
+  if (capabilities.roots !== undefined) {
+    sdk.setRequestHandler("roots/list", async ({ method, params = {} }, context) =>
+      answer<typeof method>(context, { ...commonOf(context), method, params }),
+    );
+  }
+}
+
+// The SDK uses the question's key as the id of the request.
+function commonOf({ mcpReq }: ClientContext): { key: string; taskId: null; signal: AbortSignal } {
+  return { key: String(mcpReq.id), taskId: null, signal: mcpReq.signal };
 }

@@ -1,27 +1,76 @@
+import { isJSONRPCResultResponse, type JSONRPCMessage } from "@modelcontextprotocol/client";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import {
+  clientTasksCapability,
+  declaresTask,
+  generation,
+  relatedTaskOf,
+  withRelatedTask,
+} from "../../generation/sep-1686.ts";
 import { generationAt } from "../../generation/generations.ts";
-import { generation, declaresTask, relatedTaskOf, withRelatedTask } from "../../generation/sep-1686.ts";
 import type { ClientGeneration } from "../generation.ts";
-import { readableHandshake, tasksCapability } from "./handshake.ts";
-import type { JsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
-import { isUnknown, readReply, Violation, type ErrorReply, type Reply } from "../reply/reply.ts";
-import { readToolResult } from "../reply/read-members.ts";
+import {
+  type ErrorReply,
+  isUnknown,
+  readReply,
+  readToolResult,
+  type Reply,
+  Violation,
+} from "../reply/reply.ts";
 import { requestTaskPage } from "../session/request-task-page.ts";
 import { followerOf } from "../session/followed-lines.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
 import { PendingQuestions } from "../session/pending-questions.ts";
 import { TaskInbox, TaskInboxes } from "../session/task-inbox.ts";
 import type { TaskSessions } from "../session/task-sessions.ts";
-import { pollInterval } from "../task/poll-delays.ts";
-import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
-import { hasEnded, type EndedTask, type RemoteTask } from "../task/remote-task.ts";
+import { pollInterval } from "../task/poll-limits.ts";
+import {
+  type EndedTask,
+  hasEnded,
+  type RemoteTask,
+  type TaskPage,
+  type TaskSummary,
+} from "../task/remote-task.ts";
 import type { CallAnswer, ReadAnswer, ReadRequest, TaskProtocol, ToolCall } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 import { cancelledNotification, SepCalls } from "./sep-calls.ts";
-import { readListed, readTask, type ReportedTask } from "./read-task.ts";
-import { ObservedTasks } from "./observed-tasks.ts";
+import { ObservedTasks, readListed, readTask, type ReportedTask } from "./read-task.ts";
+
+/**
+ * A server's answer to the handshake in a form that the SDK's client accepts: the SDK rejects booleans where
+ * 2025-11-25 has objects, and SEP-1686 has booleans (S-003). They are moved from `requests` to its parent.
+ */
+function readableHandshake(message: JSONRPCMessage): JSONRPCMessage {
+  if (!isJSONRPCResultResponse(message)) return message;
+  const { capabilities, protocolVersion } = message.result;
+  if (typeof protocolVersion !== "string" || !isJsonObject(capabilities)) return message;
+  const { tasks } = capabilities;
+  if (!isJsonObject(tasks)) return message;
+  const { requests, ...others } = tasks;
+  if (!isJsonObject(requests) || !hasBooleans(requests)) return message;
+  const declared = { ...capabilities, tasks: { ...others, ...requests } };
+  return { ...message, result: { ...message.result, capabilities: declared } };
+}
+
+function hasBooleans(requests: JsonObject): boolean {
+  return Object.values(requests).some(
+    (category) => isJsonObject(category) && Object.values(category).some((each) => typeof each === "boolean"),
+  );
+}
+
+/**
+ * Declares the requests that a client with these capabilities runs as tasks, in booleans that the SDK's server
+ * accepts (S-003).
+ */
+function tasksCapability({ elicitation, sampling }: JsonObject): object {
+  return clientTasksCapability([
+    ...(elicitation === undefined ? [] : (["elicitation/create"] as const)),
+    ...(sampling === undefined ? [] : (["sampling/createMessage"] as const)),
+  ]);
+}
 
 /** The tasks of SEP-1686, which servers need not declare (A-01). */
 export const sep: ClientGeneration = {

@@ -1,10 +1,14 @@
+import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/message.ts";
 import { toolOf } from "../../generation/extensions.ts";
-import { wireStatuses, type WireStatus } from "../../generation/sep-1686.ts";
-import { isDuration, readTaskId, unknownStatus, violationOfId } from "../reply/read-members.ts";
-import { Violation } from "../reply/reply.ts";
-import type { TaskSummary } from "../task/listed-task.ts";
-import type { RemoteTask } from "../task/remote-task.ts";
+import { type WireStatus, wireStatuses } from "../../generation/sep-1686.ts";
+import { isDuration, readTaskId, unknownStatus, Violation, violationOfId } from "../reply/reply.ts";
+import type { CompletedTask, EndedTask, FailedTask, RemoteTask, TaskSummary } from "../task/remote-task.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
+import type { ClientClock } from "../clock.ts";
+import { BoundedMap } from "../session/bounded-map.ts";
+import type { ActiveTask } from "../session/task-inbox.ts";
+import { sameJson } from "../../generation/same-json.ts";
 
 /** A task as the server reports it, without its result, its questions and timestamps. */
 export interface ReportedTask {
@@ -44,7 +48,7 @@ export function readListed(task: JsonObject): TaskSummary | Violation {
 }
 
 /** The status message for `submitted`, which becomes `working`. */
-export const notBegun = "Not started yet";
+const notBegun = "Not started yet";
 
 function statusOf(status: WireStatus): RemoteTask["status"] {
   switch (status) {
@@ -73,4 +77,69 @@ function readReported(taskId: string, task: JsonObject): ReportedTask | Violatio
 
 function isStatus(value: unknown): value is WireStatus {
   return statuses.has(value);
+}
+
+/** The common fields of a task. Its timestamps are this client's: the protocol has none. */
+type Base = Omit<ActiveTask, "status">;
+
+interface Observation {
+  readonly reported: ReportedTask | undefined;
+  readonly base: Base;
+}
+
+/** How many tasks are remembered. A forgotten one gets new timestamps. */
+const maxTasks = 10_000;
+
+/**
+ * Adds the timestamps that the protocol lacks: when this client first saw a task, and when its report last changed.
+ */
+export class ObservedTasks {
+  readonly #clock: ClientClock;
+  readonly #observed = new BoundedMap<Observation>(maxTasks);
+
+  constructor(clock: ClientClock) {
+    this.#clock = clock;
+  }
+
+  /** Records that the task exists. */
+  begin(taskId: string): void {
+    if (this.#observed.get(taskId) === undefined) this.#observe(taskId, undefined);
+  }
+
+  /** `submitted` becomes `working` with a status message. */
+  active(reported: ReportedTask, status: ActiveTask["status"]): ActiveTask {
+    const base = this.#observe(reported.taskId, reported);
+    return { ...base, status, ...(reported.status === "submitted" && { statusMessage: notBegun }) };
+  }
+
+  completed(taskId: string, result: CallToolResult, reported?: ReportedTask): CompletedTask {
+    return { ...this.#observe(taskId, reported), status: "completed", result };
+  }
+
+  failed(taskId: string, error: JsonRpcError, reported?: ReportedTask): FailedTask {
+    return { ...this.#observe(taskId, reported), status: "failed", error };
+  }
+
+  cancelled(taskId: string, reported?: ReportedTask): EndedTask {
+    return { ...this.#observe(taskId, reported), status: "cancelled" };
+  }
+
+  #observe(taskId: string, reported: ReportedTask | undefined): Base {
+    const now = new Date(this.#clock.now()).toISOString();
+    const known = this.#observed.get(taskId);
+    if (known !== undefined && reported !== undefined && sameJson(known.reported, reported))
+      return known.base;
+    const { keepAliveMs, pollIntervalMs, tool } = reported ?? known?.base ?? {};
+    const base = {
+      taskId,
+      ...(tool !== undefined && { tool }),
+      createdAt: known?.base.createdAt ?? now,
+      lastUpdatedAt: now,
+      ttlMs: null,
+      ...(keepAliveMs !== undefined && { keepAliveMs }),
+      ...(pollIntervalMs !== undefined && { pollIntervalMs }),
+    };
+    this.#observed.set(taskId, { reported, base });
+    return base;
+  }
 }

@@ -18,11 +18,19 @@ import {
   wireTask,
 } from "../../generation/sep-1686.ts";
 import { type Question, questionCall, withAnswer } from "../session/receiver/question-tools.ts";
-import type { ReceivedTasks, ReceiverParts, Work } from "../session/receiver/receiver.ts";
+import {
+  type Answer,
+  listPage,
+  parentOf,
+  type ReceivedTasks,
+  type ReceiverParts,
+  RequestWithdrawn,
+  unlessDeleted,
+  untilFinished,
+  type Work,
+} from "../session/receiver/receiver.ts";
 import { HoldfastError, isUnknownTask, unknownTask } from "../../task/fault.ts";
 import type { TaskSnapshot } from "../../task/record.ts";
-import { listPage, parentOf, unlessDeleted, untilFinished } from "../session/receiver/runtime-queries.ts";
-import { RequestWithdrawn, type Answer } from "../session/receiver/received-requests.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { withParent } from "../../generation/extensions.ts";
 import type { JsonObject } from "../../generation/message.ts";

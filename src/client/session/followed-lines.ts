@@ -2,7 +2,7 @@ import type { JSONRPCNotification } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/message.ts";
 import { declaresTaskLines, resourceUpdated } from "../../generation/extensions.ts";
 import type { ClientClock } from "../clock.ts";
-import { retryDelay } from "../task/poll-delays.ts";
+import { retryDelay } from "../task/poll-limits.ts";
 import type { LineListener, TaskProtocol } from "../task-protocol.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";

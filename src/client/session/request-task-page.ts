@@ -1,7 +1,7 @@
 import { type JsonObject, isJsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import { readReply, Violation, type Reply } from "../reply/reply.ts";
-import type { TaskPage, TaskSummary } from "../task/listed-task.ts";
+import type { TaskPage, TaskSummary } from "../task/remote-task.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 

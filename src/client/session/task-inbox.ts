@@ -5,7 +5,7 @@ import type { PendingQuestions } from "./pending-questions.ts";
 import { inputMethods } from "../../task/journal.ts";
 import { type UserCallbacks, askUser } from "../question/ask-user.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
-import { RequestDeduplicator } from "./request-deduplicator.ts";
+import { RequestDeduplicator } from "./bounded-map.ts";
 
 /** A task that has not ended, as its server reports it. Its questions come as separate requests. */
 export type ActiveTask = Omit<WorkingTask, "status"> & {

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../generation/message.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { redacted } from "../transport/server-name.ts";
-import type { TaskReference } from "./task-reference.ts";
+import type { TaskReference } from "./remote-task.ts";
 
 /** Checks that the reference belongs to this server, so that its id is not sent to another one. */
 export function checkReference(value: unknown, server: string, generation: string): TaskReference {

@@ -1,7 +1,7 @@
 import { rpcCodeOf, type ClientEventData } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
 import { replyError, rpcErrorIn, type Unanswered } from "../reply/reply.ts";
-import { retryDelay } from "./poll-delays.ts";
+import { retryDelay } from "./poll-limits.ts";
 
 /** Why a wait gets no answer at the moment. */
 export interface Trouble {

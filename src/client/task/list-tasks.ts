@@ -4,7 +4,7 @@ import type { CallJournal } from "../handles/call-journal.ts";
 import { type ErrorReply, replyError } from "../reply/reply.ts";
 import type { ListOptions } from "../task-client.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
-import type { ListedTask, TaskPage } from "./listed-task.ts";
+import type { ListedTask, TaskPage } from "./remote-task.ts";
 import { withWaitLimit } from "./wait-limit.ts";
 
 interface ListServices {

@@ -3,7 +3,7 @@ import type { ClientEvents } from "../client-events.ts";
 import type { ClientTracing } from "../client-telemetry.ts";
 import type { ClientClock } from "../clock.ts";
 import type { ListenEnd, TaskProtocol } from "../task-protocol.ts";
-import { retryDelay } from "./poll-delays.ts";
+import { retryDelay } from "./poll-limits.ts";
 import type { RemoteTask } from "./remote-task.ts";
 
 /** Removes the subscriber. `ended`: the task has ended. */

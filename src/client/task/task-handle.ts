@@ -1,10 +1,8 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type { TaskArtifact } from "../artifact/list-artifacts.ts";
+import type { LogLine, OutputPart, TaskArtifact } from "./task-requests.ts";
 import type { TimeSpan } from "../../task/time.ts";
 import type { Trouble } from "./failures.ts";
-import type { RemoteTask } from "./remote-task.ts";
-import type { LogLine, OutputPart } from "./task-lines.ts";
-import type { TaskReference } from "./task-reference.ts";
+import type { RemoteTask, TaskReference } from "./remote-task.ts";
 
 /** Options of one wait. A wait that ends early does not affect the task: the task continues, and you can wait for it again. */
 export interface WaitOptions {

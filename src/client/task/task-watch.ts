@@ -4,17 +4,23 @@ import type { CallJournal } from "../handles/call-journal.ts";
 import type { ClientWaitSpan } from "../client-telemetry.ts";
 import { failureOf, type WaitOutcome } from "../client-events.ts";
 import { TaskPollLimit } from "./poll-limits.ts";
-import { PollLoop, type PolledTask, type PollServices } from "./poll-loop.ts";
+import {
+  type PolledTask,
+  PollLoop,
+  type PollServices,
+  type Source,
+  TaskState,
+  type Verdict,
+} from "./poll-loop.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 import { isUnknown, type Reply, replyError, type Unanswered } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { unknownTask } from "./task-requests.ts";
 import type { Trouble } from "./failures.ts";
-import { TaskState, type Source, type Verdict } from "./task-state.ts";
 import { TaskQuestions } from "../question/task-questions.ts";
 
 /** What a watch needs of its client. */
-export interface WatchServices {
+interface WatchServices {
   readonly polling: PollServices;
   readonly callbacks: UserCallbacks;
   readonly journal: CallJournal;
@@ -23,7 +29,7 @@ export interface WatchServices {
 }
 
 /** How long watches live. */
-export interface WatchLifetimes {
+interface WatchLifetimes {
   /**
    * Keeps the watch until the task has ended: it has questions and answers, or a Retry-After, that must not be
    * lost.
@@ -337,5 +343,51 @@ export class PollRun {
       this.#wakeups.delete(resolve);
       signal?.removeEventListener("abort", onAbort);
     }
+  }
+}
+
+/**
+ * The watches of one client by task id, so that a task with several handles is polled and asked about once. A watch
+ * lives as long as a handle or a wait for its task, so a client that only starts calls does not grow.
+ */
+export class TaskWatches implements WatchLifetimes {
+  readonly #services: WatchServices;
+  readonly #onForget: (taskId: string) => void;
+  readonly #byId = new Map<string, WeakRef<TaskWatch>>();
+  /** Watches that live without a handle. */
+  readonly #retained = new Map<string, TaskWatch>();
+  readonly #collected = new FinalizationRegistry<string>((taskId) => {
+    // A newer watch may have replaced it.
+    if (this.#byId.get(taskId)?.deref() === undefined) this.#byId.delete(taskId);
+  });
+
+  constructor(services: Omit<WatchServices, "watches">, onForget: (taskId: string) => void) {
+    this.#services = { ...services, watches: this };
+    this.#onForget = onForget;
+  }
+
+  /** The watch of a task; a new one starts with what is `known` about the task. */
+  watch(taskId: string, origin: TaskOrigin, known: KnownTask): TaskWatch {
+    const existing = this.#byId.get(taskId)?.deref();
+    if (existing !== undefined) return existing;
+    const watch = new TaskWatch(taskId, origin, this.#services, known);
+    this.#byId.set(taskId, new WeakRef(watch));
+    this.#collected.register(watch, taskId);
+    return watch;
+  }
+
+  retain(watch: TaskWatch): void {
+    this.#retained.set(watch.taskId, watch);
+  }
+
+  forget(taskId: string): void {
+    this.#byId.delete(taskId);
+    this.#retained.delete(taskId);
+    this.#onForget(taskId);
+  }
+
+  /** Only retained watches can have open questions. */
+  close(reason: unknown): void {
+    for (const watch of this.#retained.values()) watch.close(reason);
   }
 }

@@ -5,7 +5,7 @@ import type { ClientClock, Deadline } from "../clock.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { Trouble } from "./failures.ts";
 import type { WaitOptions } from "./task-handle.ts";
-import type { TaskReference } from "./task-reference.ts";
+import type { TaskReference } from "./remote-task.ts";
 
 /** Ends one wait early: by the caller's signal or `timeoutMs`. Clear it when the wait has ended. */
 export class WaitLimit {

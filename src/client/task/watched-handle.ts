@@ -1,17 +1,14 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type { TaskArtifact } from "../artifact/list-artifacts.ts";
+import type { LogLine, OutputPart, TaskArtifact, TaskRequests } from "./task-requests.ts";
 import type { BackgroundWork } from "../background-work.ts";
 import type { ClientClock } from "../clock.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
 import { isExpiredError } from "../../task/outcome.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
 import type { Unanswered } from "../reply/reply.ts";
-import { hasEnded, type EndedTask, type RemoteTask } from "./remote-task.ts";
+import { type EndedTask, hasEnded, type RemoteTask, type TaskReference } from "./remote-task.ts";
 import type { LinesOptions, TaskHandle, WaitOptions } from "./task-handle.ts";
 import type { LineList } from "../../task/task-line.ts";
-import type { LogLine, OutputPart } from "./task-lines.ts";
-import type { TaskRequests } from "./task-requests.ts";
-import type { TaskReference } from "./task-reference.ts";
 import { assertWait, readMs, WaitLimit, withWaitLimit } from "./wait-limit.ts";
 import type { TaskWatch } from "./task-watch.ts";
 

@@ -24,11 +24,10 @@ import type { JsonObject } from "../../generation/message.ts";
 import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
 import { mayBeRefusedByHttpSse, NoSseServer } from "./sse-transport.ts";
-import { invalidAnswer, isInvalidAnswer, sendFailure } from "./send-failure.ts";
+import { describeCause, invalidAnswer, isInvalidAnswer, ownErrorIn, sendFailure } from "./send-failure.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { tracedConnection } from "./traced-transport.ts";
-import { describeCause, ownErrorIn } from "./describe-cause.ts";
-import { isHtml, messageInBody } from "../reply/error-body.ts";
+import { isHtml, messageInBody } from "../reply/reply.ts";
 
 export interface OpenOptions
   extends

@@ -11,12 +11,11 @@ import {
 import { getDefaultEnvironment } from "@modelcontextprotocol/client/stdio";
 import spawn from "cross-spawn";
 import type { ClientClock } from "../clock.ts";
-import type { AnswerBounds } from "./answer-bounds.ts";
+import type { AnswerBounds } from "./server-sent-events.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { ProcessGroup } from "./process-group.ts";
-import { LineBuffer } from "./line-buffer.ts";
+import { deliverMessages, LineBuffer } from "./wire-messages.ts";
 import { environmentOf, type ServerProcess } from "./server-process.ts";
-import { deliverMessages } from "./wire-messages.ts";
 
 /** How much of the end of a process's stderr its errors show, in characters. */
 const tailLength = 1_000;

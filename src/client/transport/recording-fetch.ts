@@ -2,8 +2,7 @@ import type { FetchLike, RequestId } from "@modelcontextprotocol/client";
 import { isJsonObject } from "../../generation/message.ts";
 import type { TaskClientError } from "../task-client-error.ts";
 import { arrivingPart, type PartBytes } from "../artifact/part-bytes.ts";
-import type { AnswerBounds } from "./answer-bounds.ts";
-import { isEventStream, mediaType, readableEvents } from "./server-sent-events.ts";
+import { type AnswerBounds, isEventStream, mediaType, readableEvents } from "./server-sent-events.ts";
 import { readableTexts } from "./wire-messages.ts";
 
 /** Passes the id of our request to `recordingFetch`, which removes it. */

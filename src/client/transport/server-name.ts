@@ -1,5 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import type { TracedPeer } from "../client-telemetry.ts";
 
 /**
  * Names of servers are stored, logged and shown. They keep two promises:
@@ -59,4 +60,25 @@ export function redacted(text: string, isPublic: IsPublic = nothingIsPublic): st
     return value === undefined ? mark : `${name}=${mark}`;
   });
   return `${before}${scheme}${address.slice(0, at)}?${shown.join("&")}`;
+}
+
+/** What `connect` takes, for messages. */
+export const targets =
+  'a URL, such as "http://127.0.0.1:3000/mcp", a process to start, or a transport of the SDK';
+
+export function httpUrl(target: string | URL): URL {
+  const url = target instanceof URL ? target : URL.parse(target);
+  if (url?.protocol === "http:" || url?.protocol === "https:") return url;
+  // Keeps passwords and keys out of logs.
+  const named = String(target).replace(/\?.*$/su, "?***").replace(/^.*@/su, "");
+  throw new TypeError(`connect takes ${targets}, not ${JSON.stringify(named)}.`);
+}
+
+export function httpPeer({ hostname, port, protocol }: URL): TracedPeer {
+  const usualPort = protocol === "https:" ? 443 : 80;
+  return { transport: "http", address: hostname, port: port === "" ? usualPort : Number(port) };
+}
+
+export function hasCredentials({ username, password }: URL): boolean {
+  return username !== "" || password !== "";
 }

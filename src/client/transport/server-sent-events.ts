@@ -1,5 +1,47 @@
 import { boundedRetryAfter } from "../reply/retry.ts";
-import { chunksOf, streamOf } from "./streams.ts";
+import { numberKind } from "../../options/kind.ts";
+import { TaskClientError } from "../task-client-error.ts";
+
+// What `ReadableStream.from` and `for await` do, which some browsers lack for streams.
+
+/** The chunks of a stream. It is cancelled when whoever reads them stops early. */
+export async function* chunksOf<Chunk>(
+  stream: ReadableStream<Chunk>,
+): AsyncGenerator<Chunk, void, undefined> {
+  const reader = stream.getReader();
+  let isOver = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      isOver = done;
+      if (done) return;
+      yield value;
+    }
+  } catch (error) {
+    isOver = true;
+    throw error;
+  } finally {
+    if (!isOver) await reader.cancel();
+    reader.releaseLock();
+  }
+}
+
+/** A stream of chunks, each of which is made when it is read. */
+function streamOf<Chunk>(chunks: AsyncGenerator<Chunk, void, undefined>): ReadableStream<Chunk> {
+  return new ReadableStream<Chunk>(
+    {
+      async pull(controller) {
+        const { done, value } = await chunks.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await chunks.return();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
 
 /** One server-sent event, with the fields that this client uses. */
 export interface ServerEvent {
@@ -136,4 +178,80 @@ export class EventSize {
 function placeOf(byte: number, chunk: Uint8Array, from: number): number {
   const place = chunk.indexOf(byte, from);
   return place === -1 ? chunk.length : place;
+}
+
+/** What a server may send in all before the handshake has ended. */
+const handshakeBytes = 4 * 2 ** 20;
+
+interface Reading {
+  /** Read event by event: the bound is that of one event. Otherwise it is that of the body, as everything else is read whole. */
+  readonly byEvent: boolean;
+  /** Called for each part of the body that arrives. */
+  readonly onActivity?: (() => void) | undefined;
+  /** Called when the bound is exceeded, before the body fails with the error. */
+  readonly onExceeded?: ((error: TaskClientError) => void) | undefined;
+}
+
+/**
+ * How much one connection takes from its server. Invariants: whatever reads the server's words reads a body that is counted here first,
+ * after decompression; what goes beyond a bound is cut off and not kept; and its request, or else the connection, ends with an error of
+ * code `protocol` that names the bound.
+ */
+export class AnswerBounds {
+  readonly maxAnswerBytes: number;
+  /** Why the connection had to end. */
+  failure: TaskClientError | undefined;
+  /** Undefined once the handshake has ended. */
+  #arrivedBefore: number | undefined = 0;
+
+  constructor(maxAnswerBytes: number) {
+    this.maxAnswerBytes = maxAnswerBytes;
+  }
+
+  handshakeEnded(): void {
+    this.#arrivedBefore = undefined;
+  }
+
+  /** Throws if this is more than may arrive before the handshake has ended. */
+  arrived(bytes: number): void {
+    if (this.#arrivedBefore === undefined) return;
+    this.#arrivedBefore += bytes;
+    if (this.#arrivedBefore > handshakeBytes)
+      throw this.#tooMuch("before the handshake had ended", handshakeBytes);
+  }
+
+  tooLong(): TaskClientError {
+    return this.#tooMuch("in one message (maxAnswerBytes)", this.maxAnswerBytes);
+  }
+
+  /** The response with a body that fails beyond the bound. */
+  bounded(response: Response, { byEvent, onActivity, onExceeded }: Reading): Response {
+    const { body, status, statusText, headers, url } = response;
+    onActivity?.();
+    if (body === null) return response;
+    const event = byEvent ? new EventSize() : undefined;
+    let size = 0;
+    const counted = new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform: (chunk, controller) => {
+        onActivity?.();
+        size = event?.after(chunk) ?? size + chunk.length;
+        try {
+          this.arrived(chunk.length);
+          if (size > this.maxAnswerBytes) throw this.tooLong();
+        } catch (error) {
+          if (error instanceof TaskClientError) onExceeded?.(error);
+          throw error;
+        }
+        controller.enqueue(chunk);
+      },
+    });
+    const copy = new Response(body.pipeThrough(counted), { status, statusText, headers });
+    // The SDK names a redirect's target by it, and a copy has none.
+    return Object.defineProperty(copy, "url", { value: url });
+  }
+
+  #tooMuch(where: string, bytes: number): TaskClientError {
+    const most = numberKind("size", {}).wordsOf(bytes);
+    return new TaskClientError("protocol", `The server sent more than ${most} ${where}`);
+  }
 }

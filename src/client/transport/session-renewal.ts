@@ -6,9 +6,8 @@ import {
 } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
-import { errorInBody } from "../reply/error-body.ts";
-import type { Reply } from "../reply/reply.ts";
-import { retryDelay } from "../task/poll-delays.ts";
+import { errorInBody, type Reply } from "../reply/reply.ts";
+import { retryDelay } from "../task/poll-limits.ts";
 import { sendFailure } from "./send-failure.ts";
 
 /** A session at the server, and the contents of its handshake. */

@@ -11,8 +11,13 @@ import {
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import type { ClientRequestOutcome, ClientRequestSpan, ClientTracing } from "../client-telemetry.ts";
-import { traceOf, withTrace } from "../trace-in-params.ts";
+import {
+  type ClientRequestOutcome,
+  type ClientRequestSpan,
+  type ClientTracing,
+  traceOf,
+  withTrace,
+} from "../client-telemetry.ts";
 import { sendFailure } from "./send-failure.ts";
 import type { ServerConnection } from "./server-connection.ts";
 

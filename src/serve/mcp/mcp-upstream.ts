@@ -4,7 +4,7 @@ import type { ConnectOptions } from "../../client/connect-options.ts";
 import { connect } from "../../client/connect.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import type { ServerTarget } from "../../client/transport/server-connection.ts";
-import { unlessAborted } from "../../client/unless-aborted.ts";
+import { unlessAborted } from "../../client/background-work.ts";
 import { systemClock as serverClock } from "../../runtime/clock.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { millisecondsOf } from "../../task/time.ts";

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import type { InputRequest, InputResult, OnInput } from "../../client/question/input-request.ts";
+import type { InputRequest, InputResult, OnInput } from "../../client/question/ask-user.ts";
 import type { ElicitParams, JsonForm } from "../../runtime/questions/form.ts";
 import { hasMark, peopleOnly } from "../../runtime/questions/questions.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";

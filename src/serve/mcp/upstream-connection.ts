@@ -1,12 +1,12 @@
 import { systemClock } from "../../client/clock.ts";
 import { connect } from "../../client/connect.ts";
 import type { ConnectOptions } from "../../client/connect-options.ts";
-import { memoryHandles } from "../../client/handles/memory-handles.ts";
+import { memoryHandles } from "../../client/handles/handle-store.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { describeCause } from "../../client/transport/describe-cause.ts";
 import type { ServerTarget } from "../../client/transport/server-connection.ts";
-import { unlessAborted } from "../../client/unless-aborted.ts";
+import { unlessAborted } from "../../client/background-work.ts";
 import type { Upstream } from "./upstream-call.ts";
 import { RelayedQuestions } from "./relayed-questions.ts";
 

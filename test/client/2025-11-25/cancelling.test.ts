@@ -1,10 +1,18 @@
 import { InMemoryTransport } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
 import { connectWith } from "../../../src/client/connect.ts";
-import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
+import { memoryHandles } from "../../../src/client/handles/handle-store.ts";
 import { FakeClock } from "../fake-clock.ts";
-import { sent, setUpCore, task, taskCapabilities, taskId, unknownTask, CorePeer } from "./core-peer.ts";
-import type { CoreSetup } from "./core-peer.ts";
+import {
+  CorePeer,
+  type CoreSetup,
+  sent,
+  setUpCore,
+  task,
+  taskCapabilities,
+  taskId,
+  unknownTask,
+} from "./core-peer.ts";
 
 async function start({ peer, client }: CoreSetup) {
   peer.script("tools/call", { result: { task: task("working") } });

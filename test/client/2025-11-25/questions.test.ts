@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { InputRequest } from "../../../src/client/question/input-request.ts";
+import type { InputRequest } from "../../../src/client/question/ask-user.ts";
 import { approval, related, relatedKey, sent, setUpCore, task, taskId, type CoreSetup } from "./core-peer.ts";
 
 const accept = { action: "accept" as const, content: { ok: true } };

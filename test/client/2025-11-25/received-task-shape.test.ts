@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { InputResult } from "../../../src/client/question/input-request.ts";
+import type { InputResult } from "../../../src/client/question/ask-user.ts";
 import { memoryStore } from "../../../src/memory.ts";
 import { User } from "../user.ts";
 import { relatedKey, setUpCore, type CorePeer } from "./core-peer.ts";

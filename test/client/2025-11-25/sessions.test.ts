@@ -1,8 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
-import type { HandleStore } from "../../../src/client/handles/handle-store.ts";
+import { type HandleStore, memoryHandles } from "../../../src/client/handles/handle-store.ts";
 import type { TaskClient } from "../../../src/client/task-client.ts";
-import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { approval, related, sent, task, taskId } from "./core-peer.ts";
 import { error, json, noSession, SessionServer, SessionStream, type Seen } from "./session-server.ts";

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { HandleStore } from "../../../src/client/handles/handle-store.ts";
-import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
+import { type HandleStore, memoryHandles } from "../../../src/client/handles/handle-store.ts";
 import {
   acknowledged,
   approval,

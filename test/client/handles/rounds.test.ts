@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { OnInput } from "../../../src/client/question/input-request.ts";
-import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
+import type { OnInput } from "../../../src/client/question/ask-user.ts";
+import { memoryHandles } from "../../../src/client/handles/handle-store.ts";
 import type { TaskHandle } from "../../../src/client/task/task-handle.ts";
 import { approval, created } from "../answers.ts";
 import { discoveredHoldfast, type Answer, type SeenRequest } from "../scripted-server.ts";

@@ -9,7 +9,7 @@ import type { ConnectOptions } from "../../../src/client/connect-options.ts";
 import { connect, connectWith } from "../../../src/client/connect.ts";
 import type { TaskClient } from "../../../src/client/task-client.ts";
 import { logIn } from "../../../src/client/auth/log-in.ts";
-import { memoryLogins } from "../../../src/client/auth/memory-logins.ts";
+import { memoryLogins } from "../../../src/client/auth/login.ts";
 import { visits } from "../auth/connected.ts";
 import { OAuthServer } from "../auth/oauth-server.ts";
 import { FakeClock } from "../fake-clock.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ConnectOptions } from "../../../src/client/connect-options.ts";
-import type { InputResult } from "../../../src/client/question/input-request.ts";
+import type { InputResult } from "../../../src/client/question/ask-user.ts";
 import { memoryStore } from "../../../src/memory.ts";
 import { sqliteStore } from "../../../src/sqlite.ts";
 import type { CorePeer, CoreSetup, Message } from "../2025-11-25/core-peer.ts";

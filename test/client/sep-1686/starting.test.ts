@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { makeIdempotencyKey } from "../../../src/client/call/idempotency.ts";
+import { makeIdempotencyKey } from "../../../src/client/call/pending-call.ts";
 import {
   askedFor,
   creating,

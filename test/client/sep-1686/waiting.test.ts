@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
+import { memoryHandles } from "../../../src/client/handles/handle-store.ts";
 import { askedFor, relatedKey, sent, setUpSep, start, task, unknownTask } from "./sep-peer.ts";
 
 it("polls at the server's pace, and tells what it hears with times of its own [S-038 S-072]", async () => {

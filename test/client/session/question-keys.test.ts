@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
-import type { InputRequest, InputResult } from "../../../src/client/question/input-request.ts";
+import { memoryHandles } from "../../../src/client/handles/handle-store.ts";
+import type { InputRequest, InputResult } from "../../../src/client/question/ask-user.ts";
 import { approval, sent, setUpCore, task, taskId, type CorePeer } from "../2025-11-25/core-peer.ts";
 import * as sep from "../sep-1686/sep-peer.ts";
 

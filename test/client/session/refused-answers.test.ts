@@ -1,7 +1,7 @@
 import { connect, type ConnectOptions, type InputRequest, type InputResult } from "holdfast/client";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { memoryHandles } from "../../../src/client/handles/memory-handles.ts";
+import { memoryHandles } from "../../../src/client/handles/handle-store.ts";
 import { text } from "../../kit/messages.ts";
 import { serve } from "../../kit/server.ts";
 import { accept, form } from "../../server/prepare-caller.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { RequestDeduplicator } from "../../../src/client/session/request-deduplicator.ts";
+import { RequestDeduplicator } from "../../../src/client/session/bounded-map.ts";
 
 it("recognises a repeated request id as a duplicate within its session", () => {
   const arrivals = new RequestDeduplicator();

@@ -1,9 +1,8 @@
-import { ProtocolError } from "@modelcontextprotocol/server";
-import type { CallToolResult } from "@modelcontextprotocol/server";
+import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
 import type { TaskContext } from "holdfast";
 import { createFetchHandler } from "holdfast/http";
 import { expect, it, onTestFinished } from "vitest";
-import type { InputResult } from "../../../src/client/question/input-request.ts";
+import type { InputResult } from "../../../src/client/question/ask-user.ts";
 import { memoryStore } from "../../../src/memory.ts";
 import { setUpCore, type CorePeer } from "../../client/2025-11-25/core-peer.ts";
 import { setUpSep, taskKey } from "../../client/sep-1686/sep-peer.ts";

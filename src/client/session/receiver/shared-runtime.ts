@@ -4,8 +4,7 @@ import type { RuntimeOptions } from "../../../runtime/options.ts";
 import type { Runtime } from "../../../runtime/runtime.ts";
 import type { TaskStore } from "../../../store/store.ts";
 import type { ReceiveTasksOptions } from "../../connect-options.ts";
-import { questionTools } from "./question-tools.ts";
-import { Responders } from "./responders.ts";
+import { questionTools, Responders } from "./question-tools.ts";
 
 /** The runtime of one store, shared by all connections of this process that use it. */
 export interface SharedRuntime {
