@@ -2,7 +2,7 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { connect } from "../../store/sqlite/statements.ts";
+import { connect } from "../../store/sqlite/connect.ts";
 
 /** What a record is about. */
 type Kind = "numbers" | "seen" | "server" | "session" | "trusted";

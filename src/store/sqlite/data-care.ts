@@ -1,7 +1,8 @@
 import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { DatabaseSync } from "node:sqlite";
-import { beginWrite, connect, Statements, unusable } from "./statements.ts";
+import { connect } from "./connect.ts";
+import { beginWrite, Statements, unusable } from "./statements.ts";
 import { existingDatabase } from "./open-file.ts";
 import { assertMigrated } from "./schema.ts";
 import { isBusy } from "./sqlite-error.ts";

@@ -3,7 +3,7 @@ import { sqliteTables } from "../tables/statements.ts";
 import { limitSchema } from "./sqlite-limits.ts";
 import { tables } from "../tables/tables.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { connect } from "./statements.ts";
+import { connect } from "./connect.ts";
 
 /**
  * The tables of this store alone. `usage` has the number of tasks, by principal and in total ('t'). The database itself keeps it: it counts

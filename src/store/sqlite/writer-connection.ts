@@ -7,7 +7,8 @@ import type { LimitAnswer, LimitCall } from "../limits.ts";
 import type { MessageCommand, MessageResult, SessionCommand, SessionResult } from "../session-store.ts";
 import type { Sealing } from "../cipher.ts";
 import type { TaskChange } from "../store.ts";
-import { connect, turnMs, unusable } from "./statements.ts";
+import { connect } from "./connect.ts";
+import { turnMs, unusable } from "./statements.ts";
 import { assertComplete, assertMigrated, assertOurs, migrate, migrations, number } from "./schema.ts";
 import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 

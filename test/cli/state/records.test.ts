@@ -2,7 +2,7 @@ import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Records } from "../../../src/cli/state/records.ts";
-import { connect } from "../../../src/store/sqlite/statements.ts";
+import { connect } from "../../../src/store/sqlite/connect.ts";
 import { folder } from "../run-cli.ts";
 
 it("keeps records by kind and key in a file for one user, which any number of commands share", async () => {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { connect } from "../../../src/store/sqlite/statements.ts";
+import { connect } from "../../../src/store/sqlite/connect.ts";
 
 const ofSqlite = "SQLite is an experimental feature and might change at any time";
 

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { connect, Statements } from "../../../src/store/sqlite/statements.ts";
+import { connect } from "../../../src/store/sqlite/connect.ts";
+import { Statements } from "../../../src/store/sqlite/statements.ts";
 import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
 import { migrate } from "../../../src/store/sqlite/schema.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
