@@ -1,7 +1,7 @@
 // Makes docs/reference/errors.md from the tables of error codes: npm run docs:errors
 import { writeFile } from "node:fs/promises";
 import { format, resolveConfig } from "prettier";
-import { exitCodes, exitCodeOf } from "../src/cli/exit-code.ts";
+import { exitCodes, exitCodeOf } from "../src/cli/errors.ts";
 import type { TaskClientErrorCode } from "../src/client/task-client-error.ts";
 import { jsonRpcCodeOf, type FaultCode } from "../src/task/fault.ts";
 import { clientErrors, commandErrors } from "./reference/client-errors.ts";

@@ -1,11 +1,9 @@
 import { InvalidArgumentError, type Command } from "commander";
-import type { LoginOptions } from "./command/login.ts";
-import type { ServersOptions } from "./command/servers.ts";
+import type { LoginOptions, LogoutOptions } from "./command/login.ts";
+import type { ServersOptions, TrustOptions } from "./command/servers.ts";
 import { collect, configHelp, jsonHelp, trustHelp } from "./common-options.ts";
-import type { LogoutOptions } from "./command/logout.ts";
-import type { TrustOptions } from "./command/trust.ts";
 import type { Context } from "./context.ts";
-import type { ExitCode } from "./exit-code.ts";
+import type { ExitCode } from "./errors.ts";
 
 const serverForms = "a URL, or a name from a config file with mcpServers";
 
@@ -27,7 +25,7 @@ export function addAccessCommands(program: Command, context: Context, end: (code
     .option("--revoke", "trust it no longer")
     .option("--json", jsonHelp)
     .action(async (name: string, options: TrustOptions) =>
-      end(await (await import("./command/trust.ts")).trust(context, { name, options })),
+      end(await (await import("./command/servers.ts")).trust(context, { name, options })),
     );
 
   const servers = program
@@ -81,7 +79,7 @@ export function addAccessCommands(program: Command, context: Context, end: (code
 
   command("logout", "log out of a server and revoke its tokens").action(
     async (server: string, options: LogoutOptions) =>
-      end(await (await import("./command/logout.ts")).logout(context, { server, options })),
+      end(await (await import("./command/login.ts")).logout(context, { server, options })),
   );
 }
 

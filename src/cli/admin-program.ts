@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import type { DrainCommandOptions } from "./command/admin/drain.ts";
-import type { ShowBulkOptions } from "./command/admin/show-bulk.ts";
+import type { ShowBulkOptions } from "./command/admin/act-on-many.ts";
 import type { TopOptions } from "./command/admin/top.ts";
 import { selecting } from "./command/admin/selection.ts";
 import type { Context } from "./context.ts";
 import { addDatabaseCommands } from "./command/admin/database-commands.ts";
-import type { ExitCode } from "./exit-code.ts";
+import type { ExitCode } from "./errors.ts";
 import { databaseForms, jsonHelp, placeForms } from "./common-options.ts";
 import { addOperationCommands } from "./command/admin/operation-commands.ts";
 
@@ -44,7 +44,7 @@ export function addAdminCommands(admin: Command, context: Context, end: (code: E
     .argument("<job>", "the job that --json and actions name")
     .option("--cancel", "stop it; what is done stays done")
     .action(async (place: string, id: string, options: ShowBulkOptions) =>
-      end(await (await import("./command/admin/show-bulk.ts")).showBulk(context, { place, id, options })),
+      end(await (await import("./command/admin/act-on-many.ts")).showBulk(context, { place, id, options })),
     );
 
   const ofDatabase = (name: string, description: string): Command =>

@@ -12,7 +12,7 @@ import {
   timeoutOption,
 } from "./common-options.ts";
 import type { Context, WaitingOptions } from "./context.ts";
-import type { ExitCode } from "./exit-code.ts";
+import type { ExitCode } from "./errors.ts";
 
 /** The commands for MCP besides tools and tasks: resources, prompts, completions and ping. */
 export function addBaseCommands(program: Command, context: Context, end: (code: ExitCode) => void): void {
@@ -62,7 +62,7 @@ export function addBaseCommands(program: Command, context: Context, end: (code: 
       ) =>
         end(
           await (
-            await import("./command/complete.ts")
+            await import("./command/prompts.ts")
           ).complete(context, { server, kind, name, pairs, options }),
         ),
     );

@@ -1,5 +1,5 @@
 import type { ConnectOptions } from "../client/connect-options.ts";
-import type { ExitCode } from "./exit-code.ts";
+import type { ExitCode } from "./errors.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output/output.ts";
 import type { State } from "./state/state.ts";

@@ -9,14 +9,13 @@ import {
 import { startPage } from "./help-layout.ts";
 import { askedByShells } from "./completion/scripts.ts";
 import type { Context } from "./context.ts";
-import { exitCodes, type ExitCode } from "./exit-code.ts";
+import { type ExitCode, exitCodes, UsageError } from "./errors.ts";
 import type { Io } from "./io.ts";
 import { adminActions, makeProgram } from "./program.ts";
 import { BrokenPipe, Output } from "./output/output.ts";
 import { reportFailure } from "./output/report-failure.ts";
 import { keepsSession } from "./session/session-messages.ts";
 import { State } from "./state/state.ts";
-import { UsageError } from "./errors.ts";
 
 /** Runs one command, and resolves with the exit code. Never rejects. */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {

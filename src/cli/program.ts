@@ -23,13 +23,11 @@ import type { InboxCommandOptions } from "./command/inbox.ts";
 import type { InitOptions } from "./command/init.ts";
 import type { ListOptions } from "./command/list.ts";
 import type { MigrateOptions } from "./command/migrate.ts";
-import type { LogsOptions } from "./command/logs.ts";
+import type { LogsOptions, OutcomeOptions } from "./command/task-commands.ts";
 import type { ServeCommandOptions } from "./command/serve.ts";
-import type { OutcomeOptions } from "./command/watch.ts";
 import { shells, type Shell } from "./completion/scripts.ts";
 import type { Context, WaitingOptions } from "./context.ts";
-import { UsageError } from "./errors.ts";
-import type { ExitCode } from "./exit-code.ts";
+import { type ExitCode, UsageError } from "./errors.ts";
 import type { DashboardCommandOptions } from "./command/dashboard.ts";
 
 const taskForms = "the task's id or the start of it, its number in the last list, or last";
@@ -90,10 +88,10 @@ export async function makeProgram(
       .option("--server <server>", "the server, for a task that was started elsewhere")
       .addOption(timeoutOption());
   const simple = {
-    get: async () => (await import("./command/get.ts")).get,
-    watch: async () => (await import("./command/watch.ts")).watch,
-    result: async () => (await import("./command/watch.ts")).result,
-    cancel: async () => (await import("./command/cancel.ts")).cancel,
+    get: async () => (await import("./command/task-commands.ts")).get,
+    watch: async () => (await import("./command/task-commands.ts")).watch,
+    result: async () => (await import("./command/task-commands.ts")).result,
+    cancel: async () => (await import("./command/task-commands.ts")).cancel,
   };
   const descriptions = {
     get: "show the state of a task",
@@ -112,7 +110,7 @@ export async function makeProgram(
     .option("-f, --follow", "keep printing until the task has ended")
     .option("--output", "print its output so far instead")
     .action(async (id: string, options: LogsOptions) =>
-      end(await (await import("./command/logs.ts")).logs(context, { id, options })),
+      end(await (await import("./command/task-commands.ts")).logs(context, { id, options })),
     );
   aboutTask("answer", "answer a task's question, with the given values or on the terminal")
     .argument("[pairs...]", "key=value, converted by the question's schema, key:=json, or key=@file")
@@ -131,7 +129,7 @@ export async function makeProgram(
     .option("--lost", "all that their servers did not know when they were last asked")
     .option("--json", jsonHelp)
     .action(async (ids: readonly string[], options: { readonly lost?: true }) =>
-      end(await (await import("./command/forget.ts")).forget(context, { ids: ids.map(restoreId), options })),
+      end(await (await import("./command/list.ts")).forget(context, { ids: ids.map(restoreId), options })),
     );
 
   addBaseCommands(program, context, end);

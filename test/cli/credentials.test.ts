@@ -5,8 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { fileHandles } from "../../src/client/handles/file-handles.ts";
-import { KnownServers } from "../../src/cli/state/known-servers.ts";
-import { Records } from "../../src/cli/state/records.ts";
+import { KnownServers, Records } from "../../src/cli/state/records.ts";
 import { folder, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 

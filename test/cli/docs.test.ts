@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { llmsTexts } from "../../scripts/build/pages.ts";
-import { markdownText, sectionsOf } from "../../src/cli/output/markdown-text.ts";
+import { markdownText, sectionsOf } from "../../src/cli/command/docs.ts";
 import { folder } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { exampleArguments } from "../../src/cli/arguments/example-arguments.ts";
+import { exampleArguments } from "../../src/cli/command/tools.ts";
 import { follow, readInputSchema } from "../../src/cli/arguments/input-schema.ts";
 import { completeArguments } from "../../src/cli/arguments/parse-arguments.ts";
-import { fileName } from "../../src/cli/output/save-folder.ts";
-import { showResultFor } from "../../src/cli/output/show-structured.ts";
+import { fileName } from "../../src/cli/output/save-content.ts";
+import { showResultFor } from "../../src/cli/output/show-content.ts";
 import { expandVariables } from "../../src/cli/server/host-config.ts";
 
 describe.each(["constructor", "toString", "__proto__"])(

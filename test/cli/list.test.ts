@@ -2,8 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { fileHandles } from "../../src/client/handles/file-handles.ts";
 import type { RemoteTask } from "../../src/client/task/remote-task.ts";
-import { Records } from "../../src/cli/state/records.ts";
-import { SeenTasks } from "../../src/cli/state/seen-tasks.ts";
+import { Records, SeenTasks } from "../../src/cli/state/records.ts";
 import { folder, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 

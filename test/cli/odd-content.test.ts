@@ -1,8 +1,6 @@
 import { expect, it } from "vitest";
-import { SaveFolder } from "../../src/cli/output/save-folder.ts";
-import { saveContent } from "../../src/cli/output/save-content.ts";
-import { showContent } from "../../src/cli/output/show-content.ts";
-import { showResultFor } from "../../src/cli/output/show-structured.ts";
+import { saveContent, SaveFolder } from "../../src/cli/output/save-content.ts";
+import { showContent, showResultFor } from "../../src/cli/output/show-content.ts";
 import { seededRandom } from "../crash/random.ts";
 import { folder } from "./run-cli.ts";
 

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
-import { SharedConnection } from "../../src/cli/session/shared-connection.ts";
+import { SharedConnection } from "../../src/cli/session/session-process.ts";
 
 type Loose = Record<string, unknown>;
 const rpc = (message: Loose): JSONRPCMessage => ({ jsonrpc: "2.0", ...message }) as unknown as JSONRPCMessage;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { watchCommand } from "../../src/cli/output/suggested-commands.ts";
+import { watchCommand } from "../../src/cli/arguments/words.ts";
 
 it("sanitizes and quotes the server's ids in suggested commands", () => {
   expect(watchCommand("a1")).toBe("holdfast watch a1");

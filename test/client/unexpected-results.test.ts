@@ -1,7 +1,7 @@
 import { connect } from "holdfast/client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { TaskClient } from "../../src/client/task-client.ts";
-import { request } from "../../src/cli/server/request.ts";
+import { request } from "../../src/cli/server/with-server.ts";
 import { acknowledged, approval, asking, created, sampling, taskId } from "./answers.ts";
 import { setUpCore, task } from "./2025-11-25/core-peer.ts";
 import { setUpSep } from "./sep-1686/sep-peer.ts";

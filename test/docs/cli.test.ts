@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { commandsUrl, renderCommands, wholeProgram } from "../../scripts/commands.ts";
-import { exitCodes } from "../../src/cli/exit-code.ts";
+import { exitCodes } from "../../src/cli/errors.ts";
 
 const read = async (name: string): Promise<string> =>
   readFile(new URL(`../../docs/reference/${name}.md`, import.meta.url), "utf8");

@@ -1,10 +1,125 @@
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
 import { isUtf8 } from "node:buffer";
 import { UsageError } from "../errors.ts";
-import type { JsonObject } from "../../generation/message.ts";
-import { parseExactJson, losesDigits, tooLong } from "./exact-json.ts";
-import { didYouMean } from "./nearest.ts";
-import { base64In, describeType, fits, typesOf, type InputSchema, follow } from "./input-schema.ts";
-import type { FileContent, Pair } from "./read-pairs.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import type { Io } from "../io.ts";
+import { didYouMean } from "./words.ts";
+import { base64In, describeType, fits, follow, type InputSchema, typesOf } from "./input-schema.ts";
+
+/** Whether a whole number would lose digits: JSON numbers are sent as doubles. */
+export function losesDigits(numeral: string): boolean {
+  return /^[+-]?\d+$/.test(numeral) && !Number.isSafeInteger(Number(numeral));
+}
+
+function tooLong(numeral: string): string {
+  return `${numeral} is too long to be sent exactly as a number: it would arrive as ${String(Number(numeral))}`;
+}
+
+/** Like `JSON.parse`, but throws a UsageError for a whole number that would lose digits. */
+function parseExactJson(text: string): unknown {
+  return JSON.parse(withoutMark(text), (_key, value: unknown, context?: { readonly source?: string }) => {
+    const source = context?.source;
+    if (typeof value === "number" && source !== undefined && losesDigits(source)) {
+      throw new UsageError(`${tooLong(source)}.`);
+    }
+    return value;
+  });
+}
+
+/** The JSON of an option or argument, which `what` names. Throws a UsageError. */
+export function exactJson(what: string, text: string): unknown {
+  try {
+    return parseExactJson(text);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${what} takes JSON, which ${JSON.stringify(text)} is not.`);
+  }
+}
+
+/** A file's text without the byte order mark that Windows programs put first. */
+export function withoutMark(text: string): string {
+  return text.replace(/^\ufeff/, "");
+}
+
+/** The object that `--args` gives: JSON, `@file`, or `-` for stdin. */
+export async function readJsonArgument(given: string | undefined, { stdin, cwd }: Io): Promise<JsonObject> {
+  if (given === undefined) return {};
+  const json =
+    given === "-"
+      ? await text(stdin)
+      : given.startsWith("@")
+        ? await read(resolve(cwd, given.slice(1)))
+        : given;
+  let value: unknown;
+  try {
+    value = parseExactJson(json);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(
+      `--args is not valid JSON: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  if (!isJsonObject(value)) throw new UsageError("--args must be a JSON object.");
+  return value;
+}
+
+async function read(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw new UsageError(`--args: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** `key=text`, `key:=json`, `key=@file` or `key:=@file`. */
+export interface Pair {
+  readonly key: string;
+  /** Whether the value is JSON whatever the schema says. */
+  readonly isJson: boolean;
+  readonly value: string | FileContent;
+}
+
+/** A file's contents; the schema decides whether they become text or base64. */
+interface FileContent {
+  readonly path: string;
+  readonly bytes: Buffer;
+}
+
+/** Splits arguments into keys and values, and reads the files that they name. Throws a UsageError. */
+export async function readPairs(words: readonly string[], cwd: string): Promise<readonly Pair[]> {
+  const pairs: Pair[] = [];
+  for (const word of words) pairs.push(await readPair(word, cwd));
+  return pairs;
+}
+
+/** How to type a value so that it names no file. */
+export function withoutFile(value: string): string {
+  return value.startsWith("@") ? `@${value}` : value;
+}
+
+async function readPair(word: string, cwd: string): Promise<Pair> {
+  const { key, sign, text } = /^(?<key>[^=]+?)(?<sign>:?=)(?<text>.*)$/s.exec(word)?.groups ?? {};
+  if (key === undefined || text === undefined) {
+    throw new UsageError(`Write arguments as key=value or key:=json, not ${JSON.stringify(word)}.`);
+  }
+  const isJson = sign === ":=";
+  if (!text.startsWith("@")) return { key, isJson, value: text };
+  // A second @ escapes a value that begins with one. JSON never does.
+  if (text.startsWith("@@") && !isJson) return { key, isJson, value: text.slice(1) };
+  return { key, isJson, value: await readContent(`${key}${sign}`, text.slice(1), cwd) };
+}
+
+async function readContent(word: string, path: string, cwd: string): Promise<FileContent> {
+  try {
+    return { path, bytes: await readFile(resolve(cwd, path)) };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const literal = word.endsWith(":=") ? "" : `. To pass a value that begins with @, write ${word}@@…`;
+    throw new UsageError(`${word}@ reads the value from a file: ${reason}${literal}`);
+  }
+}
 
 /**
  * Adds the arguments in `pairs` to `given`. The schema decides the type of each value; a repeated key makes a list.

@@ -1,12 +1,155 @@
+import type { InputRequest, InputResult } from "../../client/question/ask-user.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
-import { readJsonArgument } from "../arguments/read-json-argument.ts";
-import { readPairs } from "../arguments/read-pairs.ts";
+import { keepQuestionsOpen, Unanswered } from "../terminal/unanswered.ts";
+import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../errors.ts";
+import { describeQuestion } from "./describe-question.ts";
+import { type TaskSession, withTask } from "./with-task.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { readInputSchema } from "../arguments/input-schema.ts";
+import {
+  completeArguments,
+  type Pair,
+  parseArguments,
+  readJsonArgument,
+  readPairs,
+} from "../arguments/parse-arguments.ts";
 import type { Context, TaskOptions } from "../context.ts";
-import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
 import { taskJson } from "../output/task-json.ts";
-import { Stopped, UsageError } from "../errors.ts";
-import { QuestionAnswerer, type GivenAnswer } from "./answer-questions.ts";
-import { withTask, type TaskSession } from "./with-task.ts";
+
+/** Answers the chosen question of a task, or all open ones if the user can be asked. */
+class QuestionAnswerer {
+  /**
+   * Resolves when the user has left all remaining questions open. Rejects if the given answer does not fit the
+   * question; it is not sent then.
+   */
+  readonly allLeftOpen: Promise<RemoteTask>;
+  readonly #leftAllOpen = Promise.withResolvers<RemoteTask>();
+  readonly #given: GivenAnswer | undefined;
+  readonly #session = Promise.withResolvers<TaskSession>();
+  readonly #answered = new Set<string>();
+  readonly #leftOpen = new Set<string>();
+  /** Undefined if the server names no keys before it asks: the first question is then used. */
+  #chosenKey: string | undefined;
+  #latest: RemoteTask | undefined;
+
+  constructor(answer: GivenAnswer | undefined) {
+    this.#given = answer;
+    this.allLeftOpen = this.#leftAllOpen.promise;
+    this.allLeftOpen.catch(() => undefined);
+  }
+
+  readonly onInput = keepQuestionsOpen(async (request) => {
+    const session = await this.#session.promise;
+    if (!this.#isChosen(request.key)) throw new Unanswered();
+    try {
+      const result = await this.#resultFor(request, session);
+      this.#answered.add(request.key);
+      return result;
+    } catch (error) {
+      // The question was withdrawn or the command interrupted; other code reports that.
+      if (request.signal.aborted || session.signal.aborted) throw error;
+      if (error instanceof Unanswered) this.#leaveOpen(request.key);
+      else this.#leftAllOpen.reject(error);
+      throw new Unanswered();
+    }
+  });
+
+  /** Whether a question was answered or deliberately left open. */
+  get hasDecided(): boolean {
+    return this.hasAnswered || this.#leftOpen.size > 0;
+  }
+
+  get hasAnswered(): boolean {
+    return this.#answered.size > 0;
+  }
+
+  /** Chooses the question, by the task's state before any answer. */
+  choose(task: RemoteTask, session: TaskSession, asked: string | undefined): void {
+    if (task.status !== "input_required")
+      throw new UsageError(`The task has no open question: it is ${task.status}.`);
+    const open = Object.entries(task.inputRequests);
+    const lines = open.map(([key, question]) => `\n  ${describeQuestion(key, question)}`).join("");
+    if (asked !== undefined && open.length > 0 && !open.some(([key]) => key === asked)) {
+      throw new UsageError(`The task has no open question ${JSON.stringify(asked)}. Open questions:${lines}`);
+    }
+    const answerable = open.filter(([, { method }]) => method === "elicitation/create").map(([key]) => key);
+    if (open.length > 0 && (asked === undefined ? answerable.length === 0 : !answerable.includes(asked))) {
+      throw new UsageError(`A person cannot answer that question. Open questions:${lines}`);
+    }
+    if (this.#given === undefined && !session.terminal.isInteractive) {
+      throw new UsageError(
+        `There is no terminal to ask you on. Answer with key=value, --accept, --decline or --cancel-question. Open questions:${lines}`,
+      );
+    }
+    if (this.#given !== undefined && asked === undefined && answerable.length > 1) {
+      throw new UsageError(`Several questions are open. Choose one with --question:${lines}`);
+    }
+    if (open.length > 0) this.#chosenKey = asked ?? (this.#given === undefined ? undefined : answerable[0]);
+    this.#latest = task;
+    this.#session.resolve(session);
+  }
+
+  /** Whether nothing is left to answer. */
+  isDone(task: RemoteTask): boolean {
+    this.#latest = task;
+    if (task.status !== "input_required") return true;
+    if (!this.hasDecided) return false;
+    const open = Object.keys(task.inputRequests);
+    const areTaken = [...this.#answered].every((key) => !open.includes(key));
+    return (
+      areTaken &&
+      (this.#given !== undefined || open.every((key) => !this.#isChosen(key) || this.#leftOpen.has(key)))
+    );
+  }
+
+  #leaveOpen(key: string): void {
+    this.#leftOpen.add(key);
+    if (this.#latest !== undefined && this.isDone(this.#latest)) this.#leftAllOpen.resolve(this.#latest);
+  }
+
+  #isChosen(key: string): boolean {
+    if (this.#chosenKey !== undefined) return key === this.#chosenKey;
+    return this.#given === undefined || !this.hasAnswered;
+  }
+
+  async #resultFor(request: InputRequest, { terminal }: TaskSession): Promise<InputResult> {
+    return this.#given === undefined ? terminal.askUser(request) : answerFrom(request, this.#given);
+  }
+}
+
+/** The answer that the command line gives. */
+interface GivenAnswer {
+  readonly action: "accept" | "decline" | "cancel";
+  readonly pairs: readonly Pair[];
+  /** From `--args`. */
+  readonly given: JsonObject;
+}
+
+/** The answer in the form of the question's schema. Throws a UsageError if it does not fit. */
+export function answerFrom(
+  { method, params }: InputRequest,
+  { action, pairs, given }: GivenAnswer,
+): InputResult {
+  if (method !== "elicitation/create") {
+    throw new UsageError(`The task asks for ${method}, which a person cannot answer.`);
+  }
+  if (action !== "accept") return { action };
+  const schema = "requestedSchema" in params ? params.requestedSchema : undefined;
+  if (!isJsonObject(schema)) {
+    if (pairs.length > 0) throw new UsageError("The question asks for no values. Answer it with --accept.");
+    return { action };
+  }
+  const form = readInputSchema(schema);
+  const values = { ...defaultsOf(form.properties), ...parseArguments(pairs, form, given) };
+  const content = completeArguments(values, form);
+  return { action, content: content as NonNullable<Extract<InputResult, { action: string }>["content"]> };
+}
+
+/** The defaults of the question's fields, as a form on the terminal starts with. */
+function defaultsOf(properties: ReadonlyMap<string, JsonObject>): JsonObject {
+  const withDefault = [...properties].filter(([, schema]) => schema["default"] !== undefined);
+  return Object.fromEntries(withDefault.map(([key, schema]) => [key, schema["default"]]));
+}
 
 export interface AnswerOptions extends TaskOptions {
   readonly args?: string;

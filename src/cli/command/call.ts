@@ -1,19 +1,22 @@
-import { completeArguments, parseArguments } from "../arguments/parse-arguments.ts";
+import {
+  completeArguments,
+  type Pair,
+  parseArguments,
+  readJsonArgument,
+  readPairs,
+} from "../arguments/parse-arguments.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
-import { readJsonArgument } from "../arguments/read-json-argument.ts";
-import { readPairs, type Pair } from "../arguments/read-pairs.ts";
 import type { Context, WaitingOptions } from "../context.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
-import { SaveFolder } from "../output/save-folder.ts";
+import { exitCodes, type ExitCode } from "../errors.ts";
+import { SaveFolder } from "../output/save-content.ts";
 import { taskJson } from "../output/task-json.ts";
 import { endsWithCommand } from "../server/find-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { withServer, type Session } from "../server/with-server.ts";
-import { watchCommand } from "../output/suggested-commands.ts";
+import { watchCommand } from "../arguments/words.ts";
 import { listTools, pickTool, problemOf } from "./find-tool.ts";
-import { showDirect, showOutcome } from "./show-outcome.ts";
-import { waitForTask } from "./wait-for-task.ts";
+import { showDirect, showOutcome, waitForTask } from "./show-outcome.ts";
 
 export interface CallOptions extends WaitingOptions {
   readonly args?: string;

@@ -6,8 +6,7 @@ import { text } from "node:stream/consumers";
 import type { JournalRecording } from "../../store/export-journal.ts";
 import type { ReplayedJournal, replayHandler, ReplayReport } from "../../testing/replay-handler.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 
 export interface CheckOptions {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Context } from "../context.ts";
-import { interruptedBy, type ExitCode } from "../exit-code.ts";
+import { interruptedBy, type ExitCode } from "../errors.ts";
 import type { DashboardJson } from "../output/json-shapes.ts";
 import { withAdmin, type AdminOptions } from "./admin/with-admin.ts";
 

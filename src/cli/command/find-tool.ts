@@ -1,7 +1,7 @@
 import type { Tool } from "@modelcontextprotocol/client";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import { didYouMean } from "../arguments/nearest.ts";
+import { didYouMean } from "../arguments/words.ts";
 import { UsageError } from "../errors.ts";
 
 /** What a server lists, with what is wrong with the tools that are left out. */

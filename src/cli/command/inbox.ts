@@ -6,13 +6,11 @@ import { textOf } from "../../host/for-models.ts";
 import { openedStore } from "../../store/encrypted-store.ts";
 import { existingStore } from "../../store/from-url.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
-import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
+import { type ExitCode, exitCodes, interruptedBy, UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import type { InboxJson } from "../output/json-shapes.ts";
-import { encryptionKeys } from "../server/encryption-keys.ts";
+import { adminFailure, encryptionKeys } from "./admin/with-admin.ts";
 import { watchSignals } from "../terminal/signal-watch.ts";
-import { adminFailure } from "./admin/admin-failure.ts";
 
 export interface InboxCommandOptions {
   /** A program that gets each result as JSON on its stdin, and acknowledges it by its exit code 0. */

@@ -1,10 +1,9 @@
 import { copyFile, lstat, mkdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { quoteWord } from "../arguments/shell-words.ts";
+import { quoteWord } from "../arguments/words.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { InitJson } from "../output/json-shapes.ts";
 import { packageRoot } from "../user-folders.ts";
 

@@ -6,10 +6,9 @@ import { readStore } from "../../store/from-url.ts";
 import { HoldfastError, type FaultCode } from "../../task/fault.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
 import type { Context } from "../context.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
-import { UsageError } from "../errors.ts";
+import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { encryptionKeys } from "../server/encryption-keys.ts";
+import { encryptionKeys } from "./admin/with-admin.ts";
 import type { StoredTaskJson, StoredTasksJson } from "../output/json-shapes.ts";
 import { table } from "../output/table.ts";
 

@@ -1,12 +1,83 @@
-import type { Context, ServerOptions } from "../context.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
-import type { ListedTaskJson, ListJson } from "../output/json-shapes.ts";
-import { taskRows, taskTable, type ListedTask } from "../output/task-list.ts";
-import { resolveServer } from "../server/resolve-server.ts";
-import { listedMs } from "../state/seen-tasks.ts";
 import type { KnownTask } from "../state/state.ts";
-import { UsageError } from "../errors.ts";
+import { duration, fit, sanitizeLine } from "../terminal/status-line.ts";
+import { type Column, fittedTable, table } from "../output/table.ts";
+import type { ForgottenJson, ListedTaskJson, ListJson } from "../output/json-shapes.ts";
+import type { Context, ServerOptions } from "../context.ts";
+import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
+import { resolveServer } from "../server/resolve-server.ts";
+import { listedMs } from "../state/records.ts";
 import type { Refreshed, refreshTasks } from "./refresh-tasks.ts";
+
+/** A task of the list. */
+interface ListedTask {
+  readonly task: KnownTask;
+  /** Its server's answer just now, if it was asked. */
+  readonly refreshed: Pick<ListedTaskJson, "status" | "statusMessage">;
+}
+
+interface TableOptions {
+  /** One for each task. */
+  readonly numbers: readonly number[];
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** How wide the terminal is. */
+  readonly columns: number | undefined;
+}
+
+const columns: readonly Column[] = [
+  { title: "#", least: 1, isNumber: true },
+  { title: "STATUS", least: 14 },
+  { title: "AGE", least: 7 },
+  { title: "TOOL", least: 10 },
+  { title: "SERVER", least: 16 },
+];
+
+/** On a terminal of at most this width, long tool names are cut to leave room for the servers. */
+const narrow = 100;
+const narrowTool = 24;
+
+/** The list for people: each task's number, to refer to it, and its status. */
+function taskTable(tasks: readonly ListedTask[], { numbers, now, columns: cells }: TableOptions): string {
+  const isNarrow = (cells ?? narrow) <= narrow;
+  const rows = tasks.map((listed, at) => {
+    const { call, shown } = listed.task;
+    return [
+      String(numbers[at] ?? ""),
+      statusText(listed),
+      duration(now - call.startedAt),
+      isNarrow ? fit(sanitizeLine(call.tool), narrowTool, true) : call.tool,
+      shown,
+    ];
+  });
+  return fittedTable(columns, rows, cells ?? narrow);
+}
+
+/** The list for programs: whole ids and times, separated by tabs. */
+function taskRows(tasks: readonly ListedTask[]): string {
+  const rows = tasks.map((listed) => {
+    const { id, call, shown } = listed.task;
+    const state = statusOf(listed);
+    const startedAt = new Date(call.startedAt).toISOString();
+    return [id, call.tool, shown, startedAt, ...(state === undefined ? [] : [state])];
+  });
+  return table(rows, false);
+}
+
+/** The status in a word or two. Distinguishes results that were printed from those that were not. */
+function statusText(listed: ListedTask): string {
+  const { seen, isOver } = listed.task;
+  const status = statusOf(listed) ?? "started";
+  const isKnown = listed.refreshed.status === undefined || listed.refreshed.status === seen?.status;
+  const text = isKnown && seen?.isError === true ? "error" : status;
+  const isUnread = !isOver && ["completed", "failed", "cancelled", "error"].includes(text);
+  return isUnread ? `${text}, unread` : text;
+}
+
+function statusOf({ task: { call, seen }, refreshed }: ListedTask): string | undefined {
+  if (call.taskId === null) return "no answer yet";
+  const { status = seen?.status, statusMessage } = refreshed;
+  return statusMessage === undefined ? status : `${status}: ${statusMessage}`;
+}
 
 export interface ListOptions extends ServerOptions {
   /** Lists also those that ended more than a week ago, and with `--json` all that have ended. */
@@ -88,4 +159,43 @@ function asJson({ task: { id, call, shown, seen, isOver }, refreshed: now }: Lis
     startedAt: new Date(startedAt).toISOString(),
     ...(isOver && seen !== undefined ? { status: seen.status, isOver: true } : now),
   };
+}
+
+interface ForgetCommand {
+  readonly ids: readonly string[];
+  /** Forgets the tasks that their servers did not know when they were last asked. */
+  readonly options: { readonly lost?: true };
+}
+
+/** `holdfast forget ID…`: removes tasks from the list, for example when their server is gone. */
+export async function forget(
+  { state, output }: Context,
+  { ids, options: { lost } }: ForgetCommand,
+): Promise<ExitCode> {
+  if (ids.length > 0 === (lost === true))
+    throw new UsageError("Give the ids of tasks, or --lost for those that their servers do not know.");
+  const known: KnownTask[] = [];
+  if (lost === true) {
+    const { tasks } = await state.list();
+    known.push(
+      ...tasks.filter(
+        ({ seen, isOver }) => !isOver && (seen?.status === "lost" || seen?.status === "expired"),
+      ),
+    );
+  }
+  // All are found before one is removed, which could change what another name means.
+  for (const id of ids) {
+    const found = await state.find(id);
+    if (found === undefined)
+      throw new UsageError(`There is no task ${JSON.stringify(id)} on your list. See holdfast ls.`);
+    known.push(found);
+  }
+  for (const task of known) await state.forget(task);
+  if (output.json) await output.printJson({ ids: known.map(({ id }) => id) } satisfies ForgottenJson);
+  else {
+    for (const { id } of known) output.note(`forgot ${id}; the task itself was not cancelled`);
+    if (known.length === 0)
+      output.note("No task on your list is known to be lost. To ask the servers: holdfast ls --refresh");
+  }
+  return exitCodes.done;
 }

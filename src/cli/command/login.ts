@@ -1,19 +1,58 @@
+import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { logIn } from "../../client/auth/log-in.ts";
+import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../errors.ts";
+import type { FoundServer } from "../server/find-server.ts";
+import { systemProgram } from "../../client/transport/process-group.ts";
+import type { Io } from "../io.ts";
+import { typedEnvironment } from "../server/host-config.ts";
+import { logIn, logOut } from "../../client/auth/log-in.ts";
 import { redacted } from "../../client/transport/server-name.ts";
 import type { Login } from "../../client/auth/login.ts";
-import type { LogInOptions, LoginAddress } from "../../client/auth/login-run.ts";
+import type { LoginAddress, LogInOptions } from "../../client/auth/login-run.ts";
 import type { Context, ServerOptions } from "../context.ts";
-import { Stopped, UsageError } from "../errors.ts";
-import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
-import type { LoginJson } from "../output/json-shapes.ts";
-import { howLong } from "../output/login-text.ts";
+import type { LoginJson, LogoutJson } from "../output/json-shapes.ts";
+import { howLong } from "../output/amounts.ts";
 import { resolveServer } from "../server/resolve-server.ts";
-import { movesCursor } from "../terminal/moves-cursor.ts";
-import { openBrowser } from "../terminal/open-browser.ts";
+import { movesCursor } from "../terminal/in-foreground.ts";
 import { watchSignals } from "../terminal/signal-watch.ts";
-import { urlToLogInTo } from "./login-url.ts";
+
+/** The URL of a server that supports logins. Throws a UsageError for a command. */
+function urlToLogInTo({ target, shown }: FoundServer): URL {
+  if (typeof target === "string") return new URL(target);
+  throw new UsageError(`${shown} is a command: it runs as you, and needs no login.`);
+}
+
+/** Opens a page in the user's browser. Resolves with whether there seems to be a browser; whether it has opened is unknown. */
+export async function openBrowser(url: URL, env: Io["env"], platform = process.platform): Promise<boolean> {
+  const command = browserCommand(env, platform);
+  if (command === undefined) return false;
+  const [program = "", ...args] = command;
+  const browser = spawn(program, [...args, url.href], {
+    stdio: "ignore",
+    detached: true,
+    env: typedEnvironment(env).env,
+  });
+  return new Promise((resolve) => {
+    browser.once("error", () => resolve(false));
+    browser.once("spawn", () => {
+      browser.unref();
+      resolve(true);
+    });
+  });
+}
+
+/** The program that opens pages: that of `BROWSER` or of the system; undefined if there is none. */
+export function browserCommand(env: Io["env"], platform: NodeJS.Platform): readonly string[] | undefined {
+  const own = env["BROWSER"];
+  if (own !== undefined && own !== "") return [own];
+  // The browser would run on the other machine, where the redirect to this machine's port fails.
+  if (env["SSH_CONNECTION"] !== undefined || env["SSH_TTY"] !== undefined) return undefined;
+  if (platform === "darwin") return ["open"];
+  // Not `cmd`, which interprets `&` in an address.
+  if (platform === "win32") return [systemProgram("rundll32.exe", env), "url.dll,FileProtocolHandler"];
+  return env["DISPLAY"] || env["WAYLAND_DISPLAY"] ? ["xdg-open"] : undefined;
+}
 
 export interface LoginOptions extends Pick<ServerOptions, "config" | "trust"> {
   readonly device?: true;
@@ -133,3 +172,33 @@ function loginJson(server: string, { issuer, scope, expiresAt, refreshToken, gra
     renews: refreshToken !== undefined || grant === "client_credentials",
   };
 }
+
+export type LogoutOptions = Pick<ServerOptions, "config" | "trust">;
+
+interface LogoutCommand {
+  readonly server: string;
+  readonly options: LogoutOptions;
+}
+
+/** `holdfast logout SERVER`: revokes the login if the authorization server supports that, and deletes it. */
+export async function logout(context: Context, { server, options }: LogoutCommand): Promise<ExitCode> {
+  const { output, state } = context;
+  const asked = await resolveServer(context, server, options);
+  const url = urlToLogInTo(asked);
+  const result = await logOut(url, { store: state.logins });
+  const document: LogoutJson = {
+    server: asked.shown,
+    wasLoggedIn: result !== "none",
+    revoked: result === "revoked",
+  };
+  if (output.json) await output.printJson(document);
+  else output.note(messages[result](redacted(url.href)));
+  return exitCodes.done;
+}
+
+const messages = {
+  none: (url: string) => `not logged in to ${url}`,
+  revoked: (url: string) => `logged out of ${url}; its tokens are revoked`,
+  deleted: (url: string) =>
+    `logged out of ${url}; its tokens could not be revoked, and stay valid until they expire`,
+};

@@ -3,8 +3,7 @@ import { databaseOfStore } from "../../store/from-url.ts";
 import { migratePostgres, type PostgresMigration } from "../../store/postgres/migrate-postgres.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { MigrationJson } from "../output/json-shapes.ts";
 
 export interface MigrateOptions {

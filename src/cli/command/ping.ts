@@ -1,12 +1,10 @@
 import { systemClock } from "../../client/clock.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import type { Context, WaitingOptions } from "../context.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { exitCodes, type ExitCode } from "../errors.ts";
 import type { PingJson } from "../output/base-json-shapes.ts";
 import { resolveServer } from "../server/resolve-server.ts";
-import { request } from "../server/request.ts";
-import { serverInfo } from "../server/server-capabilities.ts";
-import { withServer } from "../server/with-server.ts";
+import { request, serverInfo, withServer } from "../server/with-server.ts";
 
 /** `holdfast ping SERVER` */
 export async function ping(

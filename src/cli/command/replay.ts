@@ -4,8 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { LineBuffer } from "../../client/transport/wire-messages.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import { withoutSecrets } from "../server/wire.ts";
 
 /** A request of the recording, with what the server sent from then on until its answer. */

@@ -1,19 +1,15 @@
 import type { ReadResourceResult, Resource, ResourceTemplateType } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Context, WaitingOptions } from "../context.ts";
-import { UsageError } from "../errors.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import { sizeText } from "../output/amounts.ts";
-import { fittedTable, type Column } from "../output/fitted-table.ts";
+import { fittedTable, type Column } from "../output/table.ts";
 import type { ReadJson, ResourcesJson } from "../output/base-json-shapes.ts";
 import type { Output } from "../output/output.ts";
-import { isArtifact, linksOf, saveContent, saveResource } from "../output/save-content.ts";
-import { SaveFolder } from "../output/save-folder.ts";
+import { isArtifact, linksOf, saveContent, SaveFolder, saveResource } from "../output/save-content.ts";
 import { withNewline } from "../output/show-content.ts";
-import { request } from "../server/request.ts";
+import { request, serverInfo, type Session, withServer } from "../server/with-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
-import { serverInfo } from "../server/server-capabilities.ts";
-import { withServer, type Session } from "../server/with-server.ts";
 
 interface ResourcesCommand {
   readonly server: string;

@@ -1,6 +1,6 @@
 import type { Context } from "../context.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
-import { fittedTable, type Column } from "../output/fitted-table.ts";
+import { exitCodes, type ExitCode } from "../errors.ts";
+import { fittedTable, type Column } from "../output/table.ts";
 import type { SearchJson } from "../output/json-shapes.ts";
 
 const columns: readonly Column[] = [

@@ -5,12 +5,10 @@ import type { ServedPlace } from "../../serve/file/serve-file.ts";
 import type { SourceTool } from "../../serve/source.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
-import { didYouMean } from "../arguments/nearest.ts";
-import { completeArguments, parseArguments } from "../arguments/parse-arguments.ts";
-import { readPairs } from "../arguments/read-pairs.ts";
+import { didYouMean } from "../arguments/words.ts";
+import { completeArguments, parseArguments, readPairs } from "../arguments/parse-arguments.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
-import { exitCodes, interruptedBy, type ExitCode } from "../exit-code.ts";
+import { type ExitCode, exitCodes, interruptedBy, UsageError } from "../errors.ts";
 import { watchSignals } from "../terminal/signal-watch.ts";
 import { packageRoot } from "../user-folders.ts";
 

@@ -3,22 +3,24 @@ import { resolve } from "node:path";
 import { applyEdits, modify } from "jsonc-parser";
 import { hasCredentials, redacted } from "../../client/transport/server-name.ts";
 import { writeAtomically } from "../../client/handles/write-atomically.ts";
-import { quoteWord, splitWords } from "../arguments/shell-words.ts";
+import { quoteWord, splitWords } from "../arguments/words.ts";
 import type { Context } from "../context.ts";
-import { UsageError } from "../errors.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
-import type { ServersJson } from "../output/json-shapes.ts";
-import { fittedTable, type Column } from "../output/fitted-table.ts";
+import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
+import type { ServersJson, TrustJson } from "../output/json-shapes.ts";
+import { type Column, fittedTable } from "../output/table.ts";
 import { readHeaders } from "../server/credentials.ts";
 import { commandPrefix } from "../server/find-server.ts";
 import {
+  describeEntry,
+  entryIn,
   entryOf,
+  folderConfigPath,
+  type HostConfig,
+  type HostEntry,
   readFolderConfigs,
   readUsersConfig,
   serversIn,
   usersConfigPath,
-  type HostConfig,
-  type HostEntry,
 } from "../server/host-config.ts";
 
 export interface ServersOptions {
@@ -177,5 +179,48 @@ async function edit(
   await writeAtomically(path, applyEdits(before, edits));
   if (output.json) await output.printJson({ name, file: path });
   else output.note(done);
+  return exitCodes.done;
+}
+
+export interface TrustOptions {
+  readonly revoke?: true;
+}
+
+interface TrustCommand {
+  readonly name: string;
+  readonly options: TrustOptions;
+}
+
+/** `holdfast trust NAME`: trusts an entry of the working directory's file until it changes, or no longer. */
+export async function trust(
+  { io, output, state }: Context,
+  { name, options }: TrustCommand,
+): Promise<ExitCode> {
+  const configs = await readFolderConfigs(io.cwd);
+  if (configs.length === 0)
+    throw new UsageError(`There is no ${folderConfigPath(io.cwd)}: trust is for the servers that it names.`);
+  const found = entryIn(configs, name);
+  if (found === undefined) {
+    const places = configs.map(({ path, servers }) => {
+      const names = [...servers.keys()].map((each) => JSON.stringify(each)).join(", ");
+      return `${path}, which has ${names || "none"}`;
+    });
+    throw new UsageError(`There is no server ${JSON.stringify(name)} in ${places.join(", or in ")}.`);
+  }
+  const {
+    config: { path },
+    entry,
+  } = found;
+  const trusted = options.revoke !== true;
+  if (trusted) state.trusted.add({ path, name, entry });
+  else state.trusted.remove({ path, name });
+  const document: TrustJson = { name, file: path, trusted };
+  if (output.json) await output.printJson(document);
+  else
+    output.note(
+      trusted
+        ? `trusted ${JSON.stringify(name)} in ${path}, until its entry changes:\n${describeEntry(entry)}`
+        : `${JSON.stringify(name)} in ${path} is no longer trusted`,
+    );
   return exitCodes.done;
 }

@@ -1,10 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import { splitWords } from "../arguments/shell-words.ts";
+import { splitWords } from "../arguments/words.ts";
 import type { Context, ServerOptions, WaitingOptions } from "../context.ts";
-import { UsageError } from "../errors.ts";
-import { exitCodes, type ExitCode } from "../exit-code.ts";
+import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { OpenJson } from "../output/json-shapes.ts";
 import type { FoundServer } from "../server/find-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";

@@ -6,13 +6,12 @@ import type { Context, TaskOptions } from "../context.ts";
 import type { TaskOrigin } from "../output/task-json.ts";
 import { endsWithCommand, type FoundServer } from "../server/find-server.ts";
 import { resolveServer, serverOfTask } from "../server/resolve-server.ts";
-import { generationOf } from "../server/server-capabilities.ts";
+import { generationOf, type Session, withServer } from "../server/with-server.ts";
 import type { ProtocolChoice } from "../server/open-server.ts";
-import { withServer, type Session } from "../server/with-server.ts";
 import type { KnownTask, State } from "../state/state.ts";
 import type { ShownTask } from "../terminal/terminal.ts";
 import { UsageError } from "../errors.ts";
-import { watchCommand } from "../output/suggested-commands.ts";
+import { watchCommand } from "../arguments/words.ts";
 
 /** The task of a command, with the connection to its server. */
 export interface TaskSession extends Session {

@@ -1,3 +1,7 @@
+import { duration } from "../terminal/status-line.ts";
+import { canRenew } from "../../client/auth/tokens.ts";
+import type { Login } from "../../client/auth/login.ts";
+
 const units = ["KiB", "MiB", "GiB", "TiB"] as const;
 
 /** A number of bytes for people: `512 bytes`, `1.5 MiB`. */
@@ -10,4 +14,24 @@ export function sizeText(bytes: number): string {
 /** `1 task`, `12 tasks` */
 export function tasksText(count: number): string {
   return `${count} ${count === 1 ? "task" : "tasks"}`;
+}
+
+/** A time for people, to the second: `2026-11-23 14:05:09Z`. */
+export function timeText(ms: number): string {
+  if (!(Math.abs(ms) <= 8.64e15)) return "no limit";
+  return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")}Z`;
+}
+
+/** A duration, with milliseconds below ten seconds: `0.25s`, `3m 05s`. */
+export function spanText(ms: number): string {
+  if (ms >= 10_000) return duration(ms);
+  return `${Number((Math.max(0, ms) / 1_000).toFixed(ms < 1_000 ? 3 : 1))}s`;
+}
+
+/** How long a login lasts, as far as it is known. */
+export function howLong(login: Login, now: number): string {
+  const { expiresAt } = login;
+  if (canRenew(login)) return "renewed automatically";
+  if (expiresAt === undefined) return "until its token expires";
+  return expiresAt <= now ? `expired at ${timeText(expiresAt)}` : `until ${timeText(expiresAt)}`;
 }

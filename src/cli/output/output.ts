@@ -1,6 +1,6 @@
 import type { Io } from "../io.ts";
-import { sanitizeText } from "../terminal/sanitize.ts";
-import { wrappedNote } from "./wrapped.ts";
+import { sanitizeText } from "../terminal/status-line.ts";
+import { wrappedNote } from "./table.ts";
 
 /** The reader closed stdout. */
 export class BrokenPipe extends Error {

@@ -1,11 +1,27 @@
+import { isJsonObject } from "../../generation/message.ts";
+import { shownAddress } from "../../generation/web-address.ts";
+import type { JsonRpcError } from "../../task/outcome.ts";
 import { describeCause } from "../../client/transport/send-failure.ts";
 import { TaskClientError, type TaskClientErrorCode } from "../../client/task-client-error.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { exitCodeOf, exitCodes, type ExitCode } from "../exit-code.ts";
-import { Stopped, UsageError } from "../errors.ts";
+import { type ExitCode, exitCodeOf, exitCodes, Stopped, UsageError } from "../errors.ts";
 import type { ErrorJson } from "./json-shapes.ts";
 import type { Output } from "./output.ts";
-import { urlsToVisit } from "./url-elicitations.ts";
+
+/** The error codes for a call whose user has to visit URLs first. 2026-07-28 has none for that; Holdfast servers send -32603. */
+const codes: readonly number[] = [-32042, -32603];
+
+/** The URLs that the user has to visit before calling again, one per line; empty for other errors. */
+export function urlsToVisit({ code, data }: JsonRpcError): string {
+  const asked: unknown = isJsonObject(data) ? data["elicitations"] : undefined;
+  if (!codes.includes(code) || !Array.isArray(asked)) return "";
+  const lines = asked.map((elicitation: unknown) => {
+    const { message, url } = isJsonObject(elicitation) ? elicitation : {};
+    const prefix = typeof message === "string" ? `${message} ` : "";
+    return typeof url === "string" ? `\n  ${prefix}${shownAddress(url)}` : "";
+  });
+  return `\nVisit, and then call again:${lines.join("")}`;
+}
 
 /** Prints why a command failed: on stderr, or as JSON on stdout. Returns the exit code. */
 export async function reportFailure(error: unknown, output: Output): Promise<ExitCode> {

@@ -8,23 +8,22 @@ import {
   urlName,
 } from "../../client/transport/server-name.ts";
 import type { ServerProcess } from "../../client/transport/server-process.ts";
-import { didYouMean } from "../arguments/nearest.ts";
-import { quoteWord, splitWords } from "../arguments/shell-words.ts";
+import { didYouMean, quoteWord, splitWords } from "../arguments/words.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../errors.ts";
 import type { SessionAddress } from "../session/session-messages.ts";
-import { typedEnvironment } from "./child-environment.ts";
-import type { FolderTrust } from "./folder-entry.ts";
 import {
   entryIn,
   entryOf,
   expandVariables,
   folderConfigPath,
-  readFolderConfigs,
-  readUsersConfig,
-  usersConfigPath,
+  type FolderTrust,
   type HostConfig,
   type HostEntry,
+  readFolderConfigs,
+  readUsersConfig,
+  typedEnvironment,
+  usersConfigPath,
 } from "./host-config.ts";
 
 /** SERVER as given, and what is needed to find the same server again. Contains no environment variables. */

@@ -1,11 +1,13 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { parse, printParseErrorCode, type ParseError } from "jsonc-parser";
+import { parse, type ParseError, printParseErrorCode } from "jsonc-parser";
+import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { withoutMark } from "../arguments/exact-json.ts";
+import { withoutMark } from "../arguments/parse-arguments.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../errors.ts";
 import { configFolder } from "../user-folders.ts";
+import { commandVariables, prefix } from "../../options/command-variables.ts";
 
 /** A config file of an MCP host, or in that form. */
 export interface HostConfig {
@@ -219,4 +221,81 @@ export function expandVariables(
       if (otherwise !== undefined) return otherwise;
       throw new UsageError(`${where} needs the environment variable ${name}, which is not set.`);
     });
+}
+
+/** An entry of the file in the working directory, before variables are expanded. */
+export interface FolderEntry {
+  /** The file. */
+  readonly path: string;
+  readonly name: string;
+  readonly entry: HostEntry;
+}
+
+/** Equal for entries that start or send the same. */
+export function entryHash(entry: HostEntry): string {
+  return createHash("sha256").update(JSON.stringify(entry)).digest("hex");
+}
+
+/** What an entry would do: the lines that a user reads before they agree. Nothing in it is expanded, cut or invisible. */
+export function describeEntry(entry: HostEntry): string {
+  const variables = variablesOf(entry);
+  const lines =
+    entry.kind === "http"
+      ? [
+          `connects to: ${visible(entry.url)}`,
+          ...Object.entries(entry.headers).map(([name, value]) => `sends: ${visible(`${name}: ${value}`)}`),
+        ]
+      : [
+          `runs: ${[entry.command, ...entry.args].map(visible).join(" ")}`,
+          ...(entry.cwd === undefined ? [] : [`in the folder: ${visible(entry.cwd)}`]),
+          ...Object.entries(entry.env).map(([name, value]) => `with: ${visible(`${name}=${value}`)}`),
+        ];
+  const wants = variables.length === 0 ? [] : [`gets your variables: ${variables.join(", ")}`];
+  return [...lines, ...wants].map((line) => `  ${line}`).join("\n");
+}
+
+/** A text with everything in it that a terminal would not show as it is: bare, or quoted with escapes. */
+function visible(text: string): string {
+  if (/^[\w@%+=:,./\\$(){}?&-]+$/.test(text)) return text;
+  return JSON.stringify(text).replace(/(?! )[\p{C}\p{Z}]/gu, (character) => {
+    const code = (character.codePointAt(0) ?? 0).toString(16);
+    return `\\u{${code}}`;
+  });
+}
+
+/** Whether the user agrees to an entry of the working directory's file. */
+export interface FolderTrust {
+  /** Whether they have agreed to it as it is now. */
+  has(entry: FolderEntry): Promise<boolean>;
+  /** Resolves once they have agreed. Throws a UsageError if they do not, or cannot be asked. */
+  assert(entry: FolderEntry): Promise<void>;
+}
+
+/**
+ * What a program of others that we start for the user, such as a server by its typed command line, gets of our own
+ * variables: none, whatever their names, but those that the user passes by name. They are the keys, tokens and databases of
+ * our own servers and commands. It gets all other variables, as from a shell.
+ */
+export function typedEnvironment(
+  env: Io["env"],
+  passed: readonly string[] = [],
+): {
+  readonly env: Record<string, string>;
+  /** The names of those that it could have read, and does not get. */
+  readonly withheld: readonly string[];
+} {
+  const isPassed = new Set(passed.map((name) => name.toUpperCase()));
+  const isWithheld = (name: string): boolean => isOurVariable(name) && !isPassed.has(name.toUpperCase());
+  const set = Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return {
+    env: Object.fromEntries(set.filter(([name]) => !isWithheld(name))),
+    withheld: set
+      .filter(([name, value]) => isWithheld(name) && value !== "" && !commandVariables.includes(name))
+      .map(([name]) => name),
+  };
+}
+
+/** Whether a variable is one of ours. Windows ignores the case of names. */
+export function isOurVariable(name: string): boolean {
+  return name.toUpperCase().startsWith(prefix);
 }

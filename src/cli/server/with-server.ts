@@ -1,21 +1,55 @@
+import type { RequestOptions } from "@modelcontextprotocol/client";
+import { generationAt, type WireGenerationName, wireGenerations } from "../../generation/generations.ts";
+import { readKeptMs } from "../../generation/extensions.ts";
+import type { ServerTasks } from "../../client/generation.ts";
+import { clientGenerations } from "../../client/generations.ts";
+import type { TaskClient } from "../../client/task-client.ts";
+import { plainRead } from "../../client/call/read.ts";
 import { systemClock } from "../../client/clock.ts";
 import type { InputRequest, OnInput } from "../../client/question/ask-user.ts";
 import type { RemoteTask, TaskReference } from "../../client/task/remote-task.ts";
-import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TransportKind } from "../../client/client-events.ts";
 import { describeQuestion } from "../command/describe-question.ts";
 import type { Context, ServerOptions, WaitingOptions } from "../context.ts";
-import { exitCodes, interruptedBy } from "../exit-code.ts";
+import { exitCodes, interruptedBy, Stopped } from "../errors.ts";
 import type { CommandHandles } from "../state/command-handles.ts";
-import { Stopped } from "../errors.ts";
 import { keepQuestionsOpen } from "../terminal/unanswered.ts";
 import { openTerminal } from "../terminal/open-terminal.ts";
-import { whatIsLeft, type Terminal, type Unfinished } from "../terminal/terminal.ts";
+import { type Terminal, type Unfinished, whatIsLeft } from "../terminal/terminal.ts";
 import { endsWithCommand, type FoundServer } from "./find-server.ts";
-import { watchCommand } from "../output/suggested-commands.ts";
+import { watchCommand } from "../arguments/words.ts";
 import { openServer, type ProtocolChoice } from "./open-server.ts";
-import { recognisesRepeats } from "./server-capabilities.ts";
+
+/** The generation of the Tasks protocol that a connection uses, even if the server has no tasks. */
+export function generationOf({ sdk }: TaskClient): WireGenerationName {
+  return generationAt(sdk.getNegotiatedProtocolVersion());
+}
+
+/** The server's name for itself; empty if it gives none. */
+export function serverInfo({ sdk }: TaskClient): { readonly name: string; readonly version: string } {
+  const { name = "", version = "" } = sdk.getServerVersion() ?? {};
+  return { name, version };
+}
+
+/** What the server declares about its tasks; undefined if it declares none. */
+export function declaredTasks(client: TaskClient): ServerTasks | undefined {
+  return clientGenerations[generationOf(client)].serverTasks?.({ ...client.sdk.getServerCapabilities() });
+}
+
+/** Whether the server says that it recognises a repeated call by its idempotency key. */
+export function recognisesRepeats(client: TaskClient): boolean {
+  const { declaresUnder } = wireGenerations[generationOf(client)];
+  return readKeptMs(client.sdk.getServerCapabilities(), declaresUnder) !== undefined;
+}
+
+/** A request by the SDK's client, within its time limit. Rejects with a TaskClientError. */
+export async function request<Result>(
+  send: (options: RequestOptions) => Promise<Result>,
+  signal: AbortSignal,
+): Promise<Result> {
+  return plainRead(async () => send({ signal }), signal);
+}
 
 /** A connection, for as long as a command needs it. */
 export interface Session {

@@ -8,7 +8,7 @@ import {
 } from "../../client/handles/handle-store.ts";
 import type { InputResult } from "../../client/question/ask-user.ts";
 import type { RemoteTask, TaskReference } from "../../client/task/remote-task.ts";
-import type { SeenTasks } from "./seen-tasks.ts";
+import type { SeenTasks } from "./records.ts";
 
 interface ServerNotes {
   /** Stores how to reach the server. */

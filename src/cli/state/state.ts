@@ -10,11 +10,8 @@ import { UsageError } from "../errors.ts";
 import { OpenSessions } from "../session/open-sessions.ts";
 import { stateFolder } from "../user-folders.ts";
 import { CommandHandles } from "./command-handles.ts";
-import { KnownServers, type KnownTool } from "./known-servers.ts";
+import { KnownServers, type KnownTool, Records, type Seen, SeenTasks, TrustedEntries } from "./records.ts";
 import { LoginSealing } from "./login-sealing.ts";
-import { Records } from "./records.ts";
-import { SeenTasks, type Seen } from "./seen-tasks.ts";
-import { TrustedEntries } from "./trusted-entries.ts";
 import { isJsonObject } from "../../generation/message.ts";
 
 /** A task that was started here, or a call without an answer. */

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import type { Io } from "../io.ts";
 
 /**
  * Whether this process may read keys from its terminal: the system stops a background process that tries (`&`, or `bg` after Ctrl-Z).
@@ -36,4 +37,18 @@ function groupsByPs(): ProcessGroups {
     .trim()
     .split(/\s+/);
   return { own: Number(own), foreground: Number(foreground) };
+}
+
+/** Whether a stream is a terminal that can move its cursor, in the foreground: no pipe, no `TERM=dumb`, and no `ACCESSIBLE`. */
+export function movesCursor(stream: NodeJS.WriteStream, env: Io["env"]): boolean {
+  return stream.isTTY && env["TERM"] !== "dumb" && (env["ACCESSIBLE"] ?? "") === "" && isInForeground();
+}
+
+/**
+ * Whether the terminal's font has symbols such as ✔. The Linux console lacks them, as does the old Windows console, which, unlike other
+ * terminals, does not identify itself.
+ */
+export function showsUnicode(env: Io["env"], platform = process.platform): boolean {
+  if (platform !== "win32") return env["TERM"] !== "linux";
+  return ["WT_SESSION", "TERM_PROGRAM", "ConEmuANSI", "TERM"].some((name) => (env[name] ?? "") !== "");
 }

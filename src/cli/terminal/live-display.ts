@@ -2,10 +2,9 @@ import { styleText } from "node:util";
 import type { Progress } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../../client/clock.ts";
 import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
-import { sanitizeLine } from "./sanitize.ts";
-import { duration, statusLine } from "./status-line.ts";
-import { answerCommand } from "../output/suggested-commands.ts";
-import { wrappedNote } from "../output/wrapped.ts";
+import { duration, sanitizeLine, statusLine } from "./status-line.ts";
+import { answerCommand } from "../arguments/words.ts";
+import { wrappedNote } from "../output/table.ts";
 import { askerLabel, type Display, type ShownTask } from "./terminal.ts";
 import { isInForeground } from "./in-foreground.ts";
 

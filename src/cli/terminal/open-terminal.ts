@@ -1,19 +1,18 @@
 import type { Progress } from "@modelcontextprotocol/client";
 import type { Io } from "../io.ts";
-import { movesCursor, showsUnicode } from "./moves-cursor.ts";
+import { movesCursor, showsUnicode } from "./in-foreground.ts";
 import { type Terminal, askerLabel, type Display, type ShownTask, howToResume } from "./terminal.ts";
 import { systemClock, type ClientClock } from "../../client/clock.ts";
-import { KeyWatch } from "./key-watch.ts";
+import { endBySignal, KeyWatch, type SignalWatch, watchSignals } from "./signal-watch.ts";
 import { LiveDisplay } from "./live-display.ts";
 import { leaveAllOpen, Unanswered } from "./unanswered.ts";
 import { Prompts } from "./prompts.ts";
-import { endBySignal, watchSignals, type SignalWatch } from "./signal-watch.ts";
 import type { InputRequest, InputResult, OnInput } from "../../client/question/ask-user.ts";
 import { askForm } from "./form/ask-form.ts";
 import { questionOf } from "./form/question-text.ts";
-import { answerCommand } from "../output/suggested-commands.ts";
+import { answerCommand } from "../arguments/words.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
-import { sanitizeLine } from "./sanitize.ts";
+import { sanitizeLine } from "./status-line.ts";
 
 interface TerminalOptions {
   /** The output is for a program: shows no progress and asks no questions. */

@@ -1,5 +1,8 @@
 import type * as Clack from "@clack/prompts";
-import { wrappedNote } from "../output/wrapped.ts";
+import { wrappedNote } from "../output/table.ts";
+import type { Io } from "../io.ts";
+import { sanitizeLine } from "./status-line.ts";
+import type { SignalWatch } from "./signal-watch.ts";
 
 /** The width of the mark that clack draws before each row. */
 const markWidth = 3;
@@ -125,4 +128,23 @@ async function once<Answer>(
 interface Key {
   readonly ctrl?: boolean;
   readonly name?: string;
+}
+
+/** Asks on the terminal whether to go on. An interrupt means no. */
+export async function confirm(
+  { stdin, stderr }: Pick<Io, "stdin" | "stderr">,
+  question: string,
+  { signal, press }: Pick<SignalWatch, "signal" | "press">,
+): Promise<boolean> {
+  const prompts = new Prompts(stdin, stderr, press);
+  const options = [
+    { value: "no", label: "No" },
+    { value: "yes", label: "Yes" },
+  ] as const;
+  try {
+    return (await prompts.choose(sanitizeLine(question), options, "no", signal)) === "yes";
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
+  }
 }

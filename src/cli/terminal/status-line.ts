@@ -1,4 +1,35 @@
+import { stripVTControlCharacters } from "node:util";
 import widthOf from "fast-string-truncated-width";
+
+/** Characters at which some terminals break a line. */
+const lineBreaks = /\r\n?|[\u0085\u2028\u2029]/g;
+
+/** Control characters and text direction overrides: replaced by a visible mark, since they may be an attack. */
+const controls = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Invisible characters that can hide text. Joiners are kept: emoji and several scripts need them. */
+const shapeless =
+  /[\u00ad\u180e\u200b\u2060-\u2065\u206a-\u206f\ufeff\ufff9-\ufffb\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]/gu;
+
+const mark = "\ufffd";
+
+/**
+ * Makes a server's text safe for a terminal: keeps newlines and tabs, removes escape sequences, and replaces other
+ * control characters by a visible mark (X-067).
+ */
+export function sanitizeText(text: string): string {
+  const lines = stripVTControlCharacters(text).replace(lineBreaks, "\n").replace(shapeless, "");
+  return lines.replace(controls, (control) => (control === "\n" || control === "\t" ? control : mark));
+}
+
+/** The same on one line: collapses white space. `longest` is in UTF-16 units. */
+export function sanitizeLine(text: string, longest = 1000): string {
+  // Cut first: a long text would cost time at each update.
+  const line = sanitizeText(text.slice(0, 2 * longest))
+    .replace(/\s+/gu, " ")
+    .trim();
+  return line.length > longest ? `${line.slice(0, longest - 1).toWellFormed()}…` : line;
+}
 
 /** What the live line shows. Texts are sanitized and have no newlines. */
 export interface Status {
@@ -87,4 +118,27 @@ function progressOf({ progress, total }: Status, unicode: boolean, hasRoom: bool
   const full = Math.floor(part * barCells);
   const [on, off] = unicode ? ["█", "░"] : ["#", "-"];
   return [`${on.repeat(full)}${off.repeat(barCells - full)} ${percent}`];
+}
+
+/** Clears a line. */
+const clear = "\r\u001b[K";
+
+/** A command's progress, in a line that is removed at its end. Shows nothing without a terminal. */
+export class Progress implements Disposable {
+  readonly #stream: NodeJS.WriteStream;
+  readonly #shows: boolean;
+
+  constructor(stream: NodeJS.WriteStream, wanted: boolean) {
+    this.#stream = stream;
+    this.#shows = wanted && stream.isTTY;
+  }
+
+  /** The text must not contain text from others. */
+  show(text: string): void {
+    if (this.#shows) this.#stream.write(`${clear}${text}`);
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#shows) this.#stream.write(clear);
+  }
 }

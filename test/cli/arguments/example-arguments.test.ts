@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
-import { exampleArguments } from "../../../src/cli/arguments/example-arguments.ts";
+import { exampleArguments } from "../../../src/cli/command/tools.ts";
 import { readInputSchema } from "../../../src/cli/arguments/input-schema.ts";
-import { completeArguments, parseArguments } from "../../../src/cli/arguments/parse-arguments.ts";
-import { readPairs } from "../../../src/cli/arguments/read-pairs.ts";
+import { completeArguments, parseArguments, readPairs } from "../../../src/cli/arguments/parse-arguments.ts";
 
 it.each([
   [{ type: "string" }, ["it=..."]],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { didYouMean, nearest } from "../../../src/cli/arguments/nearest.ts";
+import { didYouMean, nearest } from "../../../src/cli/arguments/words.ts";
 
 const tools = ["add", "greet", "publish_report", "slow_compute"];
 

@@ -2,8 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { describeType, readInputSchema, type InputSchema } from "../../../src/cli/arguments/input-schema.ts";
-import { completeArguments, parseArguments } from "../../../src/cli/arguments/parse-arguments.ts";
-import { readPairs } from "../../../src/cli/arguments/read-pairs.ts";
+import { completeArguments, parseArguments, readPairs } from "../../../src/cli/arguments/parse-arguments.ts";
 import { folder } from "../run-cli.ts";
 
 async function parse(

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { quoteWord, splitWords } from "../../../src/cli/arguments/shell-words.ts";
+import { quoteWord, splitWords } from "../../../src/cli/arguments/words.ts";
 
 it.each([
   ["a1b2", "a1b2", "a1b2"],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { candidates, wordsOf } from "../../../src/cli/completion/candidates.ts";
+import { candidates, wordsOf } from "../../../src/cli/command/completion.ts";
 import type { Context } from "../../../src/cli/context.ts";
 import { makeProgram } from "../../../src/cli/program.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fileName } from "../../../src/cli/output/save-folder.ts";
+import { fileName } from "../../../src/cli/output/save-content.ts";
 
 it.each([
   // What a server calls it, and its type.

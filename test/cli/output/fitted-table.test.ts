@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fittedTable, type Column } from "../../../src/cli/output/fitted-table.ts";
+import { fittedTable, type Column } from "../../../src/cli/output/table.ts";
 
 const columns: readonly Column[] = [
   { title: "NAME", least: 4 },

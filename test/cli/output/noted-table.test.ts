@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { notedTable } from "../../../src/cli/output/noted-table.ts";
+import { notedTable } from "../../../src/cli/output/table.ts";
 
 const columns = [
   { title: "NAME", least: 4 },

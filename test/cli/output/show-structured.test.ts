@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
-import { showResultFor } from "../../../src/cli/output/show-structured.ts";
+import { showResultFor } from "../../../src/cli/output/show-content.ts";
 
 const text = (said: string): CallToolResult["content"][number] => ({ type: "text", text: said });
 const json = (value: unknown) => text(JSON.stringify(value));

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { wrapped, wrappedNote } from "../../../src/cli/output/wrapped.ts";
+import { wrapped, wrappedNote } from "../../../src/cli/output/table.ts";
 
 it.each([
   ["one two three four five six", 0, 21, "one two three four\nfive six"],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { typedEnvironment } from "../../../src/cli/server/child-environment.ts";
+import { typedEnvironment } from "../../../src/cli/server/host-config.ts";
 
 const env = {
   PATH: "/bin",

@@ -2,7 +2,7 @@ import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
 import { TaskClientError } from "../../../src/client/task-client-error.ts";
 import { commandPrefix, type FoundServer } from "../../../src/cli/server/find-server.ts";
-import { explainConnectFailure } from "../../../src/cli/server/connect-failure.ts";
+import { explainConnectFailure } from "../../../src/cli/server/open-server.ts";
 
 const server: FoundServer = {
   spec: { given: `${commandPrefix}serve --all`, cwd: "/" },

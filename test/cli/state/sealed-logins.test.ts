@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { fileLoginsWith } from "../../../src/client/auth/file-logins.ts";
 import type { Login, LoginStore } from "../../../src/client/auth/login.ts";
-import { NoKeyring, type Keyring } from "../../../src/cli/state/keyring.ts";
-import { LoginSealing } from "../../../src/cli/state/login-sealing.ts";
+import { type Keyring, LoginSealing, NoKeyring } from "../../../src/cli/state/login-sealing.ts";
 import { folder } from "../run-cli.ts";
 
 const server = "https://reports.example.com/mcp";

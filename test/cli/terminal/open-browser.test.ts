@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { browserCommand, openBrowser } from "../../../src/cli/terminal/open-browser.ts";
+import { browserCommand, openBrowser } from "../../../src/cli/command/login.ts";
 
 it.each([
   [{}, "darwin", "open"],

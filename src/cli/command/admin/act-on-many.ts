@@ -2,15 +2,19 @@ import { setTimeout } from "node:timers/promises";
 import type { TaskSelection } from "../../../admin/admin.ts";
 import type { BulkAction, BulkJobShown, BulkOptions } from "../../../admin/bulk-job.ts";
 import type { Context } from "../../context.ts";
-import { Stopped, UsageError } from "../../errors.ts";
-import { exitCodes, interruptedBy, type ExitCode } from "../../exit-code.ts";
+import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
 import type { ManyTasksJson } from "../../output/json-shapes.ts";
-import { confirm } from "../../terminal/confirm.ts";
-import { Progress } from "../../terminal/progress.ts";
-import { adminFailure, exitCodeOfAdmin } from "./admin-failure.ts";
-import { selectionOf, selectionText, type ManyTasksOptions } from "./selection.ts";
+import { confirm } from "../../terminal/prompts.ts";
+import { Progress } from "../../terminal/status-line.ts";
+import {
+  adminFailure,
+  type AdminOptions,
+  type AdminSession,
+  exitCodeOfAdmin,
+  withAdmin,
+} from "./with-admin.ts";
+import { type ManyTasksOptions, selectionOf, selectionText } from "./selection.ts";
 import { tasksText } from "../../output/amounts.ts";
-import { withAdmin, type AdminOptions, type AdminSession } from "./with-admin.ts";
 
 interface ManyTasks {
   readonly place: string;
@@ -130,4 +134,25 @@ function how({ until, options }: ManyTasks): BulkOptions {
     ...(limit !== undefined && { limit }),
     ...(fromStart === true && { fromStart }),
   };
+}
+
+export interface ShowBulkOptions extends AdminOptions {
+  readonly cancel?: true;
+}
+
+/** `holdfast admin STORE bulk JOB`: shows how far a bulk action is, or ends it. */
+export async function showBulk(
+  context: Context,
+  { place, id, options }: { readonly place: string; readonly id: string; readonly options: ShowBulkOptions },
+): Promise<ExitCode> {
+  const { output } = context;
+  return withAdmin(context, { place, options }, async ({ acts, admin }) => {
+    const job = await (options.cancel === true ? acts().cancelBulk(id) : admin.bulkJob(id));
+    if (output.json) await output.printJson(job);
+    else {
+      await output.print(`${job.state}, by ${job.actor}\n`);
+      await report(context, job, job.state === "previewed");
+    }
+    return exitCodes.done;
+  });
 }

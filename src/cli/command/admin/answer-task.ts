@@ -2,10 +2,14 @@ import type { TaskDetails } from "../../../admin/admin.ts";
 import type { Input } from "../../../admin/operation.ts";
 import type { Admin } from "../../../admin/operations.ts";
 import { isJsonObject } from "../../../generation/message.ts";
-import { exactJson } from "../../arguments/exact-json.ts";
+import {
+  completeArguments,
+  exactJson,
+  type Pair,
+  parseArguments,
+  readPairs,
+} from "../../arguments/parse-arguments.ts";
 import { readInputSchema } from "../../arguments/input-schema.ts";
-import { completeArguments, parseArguments } from "../../arguments/parse-arguments.ts";
-import { readPairs, type Pair } from "../../arguments/read-pairs.ts";
 import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 

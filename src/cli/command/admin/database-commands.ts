@@ -4,12 +4,11 @@ import type { Command } from "commander";
 import type { TaskStore } from "../../../store/store.ts";
 import type { StorePlace } from "../../../store/from-url.ts";
 import { HoldfastError } from "../../../task/fault.ts";
-import { readTimeSpan } from "../../arguments/times.ts";
+import { readTimeSpan, selectionOf, type SelectionOptions } from "./selection.ts";
 import type { Context } from "../../context.ts";
-import { Stopped, UsageError } from "../../errors.ts";
-import { exitCodes, interruptedBy, type ExitCode } from "../../exit-code.ts";
-import { sizeText, tasksText } from "../../output/amounts.ts";
-import { fittedTable } from "../../output/fitted-table.ts";
+import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
+import { sizeText, spanText, tasksText, timeText } from "../../output/amounts.ts";
+import { fittedTable } from "../../output/table.ts";
 import type {
   DeletedPrincipalJson,
   DumpJson,
@@ -19,14 +18,9 @@ import type {
   ResealedJson,
   RotatedSecretsJson,
 } from "../../output/json-shapes.ts";
-import { spanText, timeText } from "../../output/times.ts";
-import { encryptionKeys } from "../../server/encryption-keys.ts";
-import { confirm } from "../../terminal/confirm.ts";
+import { adminFailure, type AdminSession, blobsIn, encryptionKeys, missingFiles } from "./with-admin.ts";
+import { confirm } from "../../terminal/prompts.ts";
 import { unlessStopped } from "../../terminal/signal-watch.ts";
-import { blobsIn, missingFiles } from "./blobs-in.ts";
-import { adminFailure } from "./admin-failure.ts";
-import { selectionOf, type SelectionOptions } from "./selection.ts";
-import type { AdminSession } from "./with-admin.ts";
 
 // The commands of `holdfast admin STORE` that need the store's database. The code of stores is loaded when one runs.
 

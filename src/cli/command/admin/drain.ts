@@ -1,12 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import type { NodeSummary } from "../../../admin/activity.ts";
 import type { Admin } from "../../../admin/operations.ts";
-import { readTimeSpan } from "../../arguments/times.ts";
+import { readTimeSpan } from "./selection.ts";
 import type { Context } from "../../context.ts";
-import { UsageError } from "../../errors.ts";
-import { exitCodes, type ExitCode } from "../../exit-code.ts";
+import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { tasksText } from "../../output/amounts.ts";
-import { Progress } from "../../terminal/progress.ts";
+import { Progress } from "../../terminal/status-line.ts";
 import { withAdmin, type AdminOptions } from "./with-admin.ts";
 
 export interface DrainCommandOptions extends AdminOptions {

@@ -5,18 +5,14 @@ import { call, type Input, type Operation } from "../../../admin/operation.ts";
 import { acts, reads } from "../../../admin/operations.ts";
 import type { Schema } from "../../../admin/shape.ts";
 import type { BulkAction } from "../../../task/bulk.ts";
-import { countOf } from "../../arguments/count.ts";
-import { exactJson } from "../../arguments/exact-json.ts";
-import { optionOf, wordOf } from "../../arguments/option-name.ts";
-import { pastTime } from "../../arguments/times.ts";
+import { countOf, oneTask, optionOf, pastTime, selectingMany, wordOf } from "./selection.ts";
+import { exactJson } from "../../arguments/parse-arguments.ts";
 import { idForms } from "../../common-options.ts";
 import type { Context } from "../../context.ts";
-import { exitCodes, type ExitCode } from "../../exit-code.ts";
-import { findTask } from "./find-task.ts";
+import { exitCodes, type ExitCode } from "../../errors.ts";
+import { type AdminOptions, findTask } from "./with-admin.ts";
 import { actPages, readPages, type Page } from "./operation-pages.ts";
-import { oneTask, selectingMany } from "./selection.ts";
 import { noteBehind } from "./task-table.ts";
-import type { AdminOptions } from "./with-admin.ts";
 
 // The commands of operations. Name, words, arguments, options and `--json` come from the table of operations, and the rest from
 // `operation-pages.ts`: a new operation is an entry there, and a page here. Commands that show several operations together, or go on

@@ -6,23 +6,18 @@ import type { TaskPage, TaskQuery, TaskSummary } from "../../../admin/admin.ts";
 import type { WebhookBacklog } from "../../../admin/webhook-shapes.ts";
 import type { Input } from "../../../admin/operation.ts";
 import type { Admin, AdminActs, AdminReads } from "../../../admin/operations.ts";
-import { countOf } from "../../arguments/count.ts";
-import { untilOf } from "../../arguments/times.ts";
+import { countOf, selecting, selectionOf, untilOf } from "./selection.ts";
 import { idForms } from "../../common-options.ts";
 import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import { tasksText } from "../../output/amounts.ts";
-import { fittedTable } from "../../output/fitted-table.ts";
+import { spanText, tasksText, timeText } from "../../output/amounts.ts";
+import { fittedTable } from "../../output/table.ts";
 import type { ActionsJson } from "../../output/json-shapes.ts";
-import { spanText, timeText } from "../../output/times.ts";
 import { duration } from "../../terminal/status-line.ts";
-import { actionColumns, actionRow } from "./action-table.ts";
+import { actionColumns, actionRow, taskReport } from "./show-task.ts";
 import { answersTo, readAnswer } from "./answer-task.ts";
-import { countTable } from "./counts.ts";
-import { findTask } from "./find-task.ts";
-import { selecting, selectionOf } from "./selection.ts";
-import { taskReport } from "./show-task.ts";
-import { shownId, taskTable } from "./task-table.ts";
+import { countTable, shownId, taskTable } from "./task-table.ts";
+import { findTask } from "./with-admin.ts";
 
 // What the command of an operation has besides what the table of operations says: how people see what it gives, and where they type
 // something else than the members of its input.

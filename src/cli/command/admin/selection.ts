@@ -1,11 +1,56 @@
-import type { Command } from "commander";
-import type { Input } from "../../../admin/operation.ts";
-import type { TaskSelection, AdminTaskState, AdminWaitReason } from "../../../admin/admin.ts";
-import { adminTaskStates, adminWaitReasons } from "../../../admin/task-state.ts";
-import { readTimeSpan } from "../../arguments/times.ts";
-import { countOf } from "../../arguments/count.ts";
-import { optionOf } from "../../arguments/option-name.ts";
+import { type Command, InvalidArgumentError } from "commander";
+import { millisecondsOf } from "../../../task/time.ts";
 import { UsageError } from "../../errors.ts";
+import type { Input } from "../../../admin/operation.ts";
+import type { AdminTaskState, AdminWaitReason, TaskSelection } from "../../../admin/admin.ts";
+import { adminTaskStates, adminWaitReasons } from "../../../admin/task-state.ts";
+
+/** The option for a member: `--keep-up-to` for `keepUpTo`. */
+export function optionOf(name: string): string {
+  return `--${wordOf(name)}`;
+}
+
+/** The command of an operation: `end-session` for `endSession`. */
+export function wordOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** A number of things, as an option gives it. */
+export function countOf(text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 1)
+    throw new InvalidArgumentError("It must be a whole number, 1 or more.");
+  return number;
+}
+
+/** The milliseconds in `90s`, `5m`, `48h` or `7d`; `what` names the option or argument. */
+export function readTimeSpan(what: string, text: string): number {
+  try {
+    return millisecondsOf(text);
+  } catch {
+    throw new UsageError(`${what} takes a duration such as 90s, 5m, 48h or 7d, not ${JSON.stringify(text)}.`);
+  }
+}
+
+/** A future time: `2d` from now, a date in ISO 8601, or `never`, which is null. Throws a UsageError. */
+export function untilOf(text: string, now: number): number | null {
+  if (text === "never") return null;
+  try {
+    return Math.ceil(now + millisecondsOf(text));
+  } catch {
+    const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN;
+    if (Number.isFinite(date)) return date;
+    throw new UsageError(
+      `Extend a task by a duration such as 90s, 5m, 48h or 7d, to a date, or "never", not ${JSON.stringify(text)}.`,
+    );
+  }
+}
+
+/** A time that is over (epoch ms): `2h` is two hours ago; or a date in ISO 8601. Throws a UsageError. */
+export function pastTime(what: string, text: string, now: number): number {
+  const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN;
+  return Number.isFinite(date) ? date : now - readTimeSpan(what, text);
+}
 
 /** Which tasks to select. */
 export interface SelectionOptions {

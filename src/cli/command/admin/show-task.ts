@@ -1,20 +1,30 @@
 import type {
+  AdminAction,
   AdminWaitReason,
   ShownLine,
   TaskDelivery,
   TaskDetails,
   TaskSummary,
 } from "../../../admin/admin.ts";
+import { type Column, notedTable, wrapped } from "../../output/table.ts";
+import { spanText, timeText } from "../../output/amounts.ts";
 import type { TimelineEntry } from "../../../admin/timeline-shapes.ts";
 import type { Blocked } from "../../../task/blocked.ts";
 import type { Suspicion } from "../../../task/outcome.ts";
 import { isJsonObject } from "../../../generation/message.ts";
-import type { Column } from "../../output/fitted-table.ts";
-import { notedTable } from "../../output/noted-table.ts";
-import { spanText, timeText } from "../../output/times.ts";
-import { wrapped } from "../../output/wrapped.ts";
 import { describeQuestion } from "../describe-question.ts";
-import { actionColumns, actionRow } from "./action-table.ts";
+
+export const actionColumns: readonly Column[] = [
+  { title: "AT", least: 20 },
+  { title: "WHO", least: 8 },
+  { title: "ACTION", least: 7 },
+  { title: "TASK OR TOOL", least: 16 },
+  { title: "DETAIL", least: 8 },
+];
+
+export function actionRow({ at, actor, action, taskId, tool, detail }: AdminAction): readonly string[] {
+  return [timeText(at), actor, action, taskId ?? tool ?? "", detail === null ? "" : JSON.stringify(detail)];
+}
 
 /** The column of the head's texts. */
 const headIndent = 12;

@@ -1,18 +1,55 @@
+import { fit, sanitizeText } from "../../terminal/status-line.ts";
 import type { AdminTaskState } from "../../../admin/admin.ts";
 import type { Admin } from "../../../admin/operations.ts";
 import { systemClock } from "../../../client/clock.ts";
 import type { Context } from "../../context.ts";
-import { exitCodes, interruptedBy, type ExitCode } from "../../exit-code.ts";
+import { type ExitCode, exitCodes, interruptedBy } from "../../errors.ts";
 import type { TopJson } from "../../output/json-shapes.ts";
-import { timeText } from "../../output/times.ts";
-import { KeyWatch } from "../../terminal/key-watch.ts";
-import { LiveScreen } from "../../terminal/live-screen.ts";
-import { fit } from "../../terminal/status-line.ts";
-import { movesCursor } from "../../terminal/moves-cursor.ts";
-import { adminFailure } from "./admin-failure.ts";
-import { countTable, totalsText } from "./counts.ts";
-import { taskTable } from "./task-table.ts";
-import { withAdmin, type AdminSession } from "./with-admin.ts";
+import { timeText } from "../../output/amounts.ts";
+import { KeyWatch } from "../../terminal/signal-watch.ts";
+import { movesCursor } from "../../terminal/in-foreground.ts";
+import { adminFailure, type AdminSession, withAdmin } from "./with-admin.ts";
+import { countTable, taskTable, totalsText } from "./task-table.ts";
+
+/** The alternate screen, so that the previous contents come back. */
+const enter = "\u001b[?1049h\u001b[?25l\u001b[?7l";
+const leave = "\u001b[?7h\u001b[?25h\u001b[?1049l";
+const toTop = "\u001b[H";
+const clearRest = "\u001b[K";
+const clearBelow = "\u001b[J";
+
+/** A full-screen view that is redrawn in place until it is disposed. Cuts text that does not fit. */
+class LiveScreen implements Disposable {
+  readonly #stream: NodeJS.WriteStream;
+  #text = "";
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+    stream.write(enter);
+    stream.on("resize", this.#onResize);
+    process.on("exit", this.#giveBack);
+  }
+
+  draw(text: string): void {
+    this.#text = text;
+    const lines = sanitizeText(text).split("\n");
+    const last = lines.at(-1) ?? "";
+    const room = Math.max(1, this.#stream.rows - 1);
+    // The last line, which says how to quit, stays visible.
+    const shown = [...lines.slice(0, -1).slice(0, room), last];
+    this.#stream.write(`${toTop}${shown.join(`${clearRest}\r\n`)}${clearRest}${clearBelow}`);
+  }
+
+  [Symbol.dispose](): void {
+    this.#stream.off("resize", this.#onResize);
+    process.off("exit", this.#giveBack);
+    this.#giveBack();
+  }
+
+  readonly #onResize = (): void => this.draw(this.#text);
+
+  readonly #giveBack = (): void => void this.#stream.write(leave);
+}
 
 export interface TopOptions {
   readonly once?: true;

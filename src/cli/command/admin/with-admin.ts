@@ -1,19 +1,138 @@
-import { hostname, userInfo } from "node:os";
 import { resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { hostname, userInfo } from "node:os";
+import { TaskClientError, type TaskClientErrorCode } from "../../../client/task-client-error.ts";
+import { type FaultCode, HoldfastError } from "../../../task/fault.ts";
+import { type ExitCode, exitCodeOf, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
 import type { Admin, AdminActs } from "../../../admin/operations.ts";
+import { isTaskId } from "../../../task/record-changes.ts";
+import type { BlobCopies } from "../../../store/blobs.ts";
+import type { Context } from "../../context.ts";
+import type { Io } from "../../io.ts";
+import { type KeyRing, readKeys } from "../../../store/encryption-keys.ts";
 import { openAdmin, type OpenAdmin } from "../../../admin/open-admin.ts";
 import { remoteAdmin } from "../../../admin/remote-admin.ts";
 import { openedStore } from "../../../store/encrypted-store.ts";
 import { existingStore } from "../../../store/from-url.ts";
 import type { TaskStore } from "../../../store/store.ts";
-import type { Context } from "../../context.ts";
-import { Stopped, UsageError } from "../../errors.ts";
-import { interruptedBy } from "../../exit-code.ts";
-import type { Io } from "../../io.ts";
-import { encryptionKeys } from "../../server/encryption-keys.ts";
-import { watchSignals, type SignalWatch } from "../../terminal/signal-watch.ts";
-import { adminFailure } from "./admin-failure.ts";
-import { blobFolder } from "./blobs-in.ts";
+import { type SignalWatch, watchSignals } from "../../terminal/signal-watch.ts";
+
+/** The error of a store or an endpoint, with the exit code for it. */
+const kinds: Readonly<Partial<Record<FaultCode, TaskClientErrorCode | "usage">>> = {
+  unknown_task: "unknown_task",
+  store_unusable: "connection",
+  store_locked: "connection",
+  store_failed: "connection",
+  store_lost: "connection",
+  store_closed: "connection",
+  stopping: "connection",
+  limit_reached: "connection",
+  unauthenticated: "unauthorized",
+  insufficient_scope: "unauthorized",
+  internal: "rpc",
+  store_url: "usage",
+  configuration: "usage",
+  address_in_use: "usage",
+  node_too_old: "usage",
+  task_unreadable: "usage",
+  invalid_params: "usage",
+  invalid_request: "usage",
+  too_large: "usage",
+  method_not_found: "usage",
+  idempotency_conflict: "usage",
+  finished: "usage",
+  unfinished: "usage",
+};
+
+/** How a command ends. */
+export function adminFailure(error: unknown): unknown {
+  if (!(error instanceof HoldfastError)) return error;
+  const kind = kinds[error.code];
+  if (kind === undefined) return error;
+  const { message } = error;
+  return kind === "usage"
+    ? new UsageError(message, { cause: error })
+    : new TaskClientError(kind, message, { cause: error });
+}
+
+/** The exit code of an error from `adminFailure`. */
+export function exitCodeOfAdmin(failure: Error): ExitCode {
+  if (failure instanceof UsageError) return exitCodes.usage;
+  return failure instanceof TaskClientError ? exitCodeOf(failure.code) : exitCodes.fault;
+}
+
+/** Sorts after every character of an id. */
+const afterAll = "~";
+
+/** The id of a task, given whole or as a unique beginning, which is all that lists on a terminal show. */
+export async function findTask(admin: Admin, given: string): Promise<string> {
+  if (given === "") throw new UsageError("The id is empty. Give a task's id or the start of it.");
+  if (isTaskId(given)) return given;
+  const { tasks } = await admin.list({ after: `${given}${afterAll}`, limit: 2 });
+  const found = tasks.map(({ id }) => id).filter((id) => id.startsWith(given));
+  const [id] = found;
+  if (id === undefined) throw new TaskClientError("unknown_task", `There is no task ${given}.`);
+  if (found.length > 1 && !found.includes(given))
+    throw new UsageError(`The ids of several tasks start with ${given}: give more of it.`);
+  return found.includes(given) ? given : id;
+}
+
+/** The files of tasks in the folder of the option `--blobs`, or else of the environment. */
+export async function blobsIn({ io }: Context, given: string | undefined): Promise<BlobCopies | undefined> {
+  const folder = blobFolder(io, given);
+  if (folder === undefined) return undefined;
+  const { blobCopiesIn } = await import("../../../admin/blob-copies.ts");
+  return blobCopiesIn(folder);
+}
+
+/** The folder in which tasks keep files outside of their store; undefined if none is named. */
+function blobFolder({ cwd, env }: Pick<Io, "cwd" | "env">, given?: string): string | undefined {
+  const folder = given ?? env["HOLDFAST_BLOBS"] ?? "";
+  if (folder === "") return undefined;
+  if (/^[a-z][\w+.-]+:/i.test(folder))
+    throw new UsageError(
+      `Files can be read from a folder, and ${folder} is none. Copy a bucket with its own tools; the admin endpoint and the dashboard of a server show the files in it.`,
+    );
+  return resolve(cwd, folder);
+}
+
+/** The dump can be loaded, but what it restores has no such files. */
+export function missingFiles(tasks: string, folder: string | undefined): string {
+  const where = folder === undefined ? "" : ` that are not in ${folder}`;
+  return `Files of ${tasks} are kept outside of the store (blobs)${where}, and are not in the dump. If they are in a folder, dump again with --blobs FOLDER. If they are in a bucket, or where your own functions keep them, copy them with the tools of that place, and give a store that is loaded from this dump the copy.`;
+}
+
+/** The keys of encrypted stores from the environment; undefined if it has none. */
+export function encryptionKeys(io: Pick<Io, "env" | "cwd">): KeyRing | undefined {
+  const text = textOf(io);
+  if (text === undefined) return undefined;
+  try {
+    return readKeys(text);
+  } catch (error) {
+    if (error instanceof HoldfastError)
+      throw new UsageError(`HOLDFAST_ENCRYPTION_KEYS: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function textOf({ env, cwd }: Pick<Io, "env" | "cwd">): string | undefined {
+  const given = set(env["HOLDFAST_ENCRYPTION_KEYS"]);
+  const file = set(env["HOLDFAST_ENCRYPTION_KEYS_FILE"]);
+  if (file === undefined) return given;
+  if (given !== undefined)
+    throw new UsageError(
+      "HOLDFAST_ENCRYPTION_KEYS and HOLDFAST_ENCRYPTION_KEYS_FILE are both set: leave one of them out.",
+    );
+  try {
+    return readFileSync(resolve(cwd, file), "utf8");
+  } catch {
+    throw new UsageError(`HOLDFAST_ENCRYPTION_KEYS_FILE names ${file}, which cannot be read.`);
+  }
+}
+
+function set(value: string | undefined): string | undefined {
+  return value?.trim() === "" ? undefined : value;
+}
 
 /** Options of every command of `holdfast admin`. */
 export interface AdminOptions {

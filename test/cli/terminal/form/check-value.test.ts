@@ -6,8 +6,12 @@ import {
   checkText,
   limitsOf,
   numberFrom,
-} from "../../../../src/cli/terminal/form/ask-field.ts";
-import type { ChoicesField, NumberField, TextField } from "../../../../src/cli/terminal/form/form-field.ts";
+} from "../../../../src/cli/terminal/form/ask-form.ts";
+import type {
+  ChoicesField,
+  NumberField,
+  TextField,
+} from "../../../../src/cli/terminal/form/question-text.ts";
 
 const base = { key: "k", title: "K", required: true };
 const textField = (rest: Partial<TextField>): TextField => ({ ...base, kind: "text", ...rest });

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { FormField } from "../../../../src/cli/terminal/form/form-field.ts";
-import { readForm } from "../../../../src/cli/terminal/form/question-text.ts";
+import { type FormField, readForm } from "../../../../src/cli/terminal/form/question-text.ts";
 
 function only(schema: object): Partial<FormField> | undefined {
   const [field] = readForm({ type: "object", properties: { k: schema } });

@@ -1,0 +1,168 @@
+import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
+import { describeRpcError } from "../../client/reply/reply.ts";
+import type { Context, TaskOptions } from "../context.ts";
+import { type ExitCode, exitCodes, interruptedBy, Stopped } from "../errors.ts";
+import { taskJson, type TaskOrigin } from "../output/task-json.ts";
+import { describeQuestion } from "./describe-question.ts";
+import { type TaskSession, withTask } from "./with-task.ts";
+import type { LogLine, OutputPart } from "../../client/task/task-requests.ts";
+import { TaskClientError } from "../../client/task-client-error.ts";
+import { showContent } from "../output/show-content.ts";
+import { howToResume } from "../terminal/terminal.ts";
+import { SaveFolder } from "../output/save-content.ts";
+import { showDirect, showOutcome, waitForTask } from "./show-outcome.ts";
+
+/** `holdfast get ID`: prints the task's current state. */
+export async function get(
+  context: Context,
+  command: { readonly id: string; readonly options: TaskOptions },
+): Promise<ExitCode> {
+  const { output } = context;
+  return withTask(context, command, async ({ handle, origin, terminal, signal, saw }) => {
+    const task = await handle.get({ signal });
+    saw(handle.reference, task);
+    terminal.display.end();
+    if (output.json) await output.printJson(taskJson(task, origin));
+    else await output.print(lines(task, origin));
+    return exitCodes.done;
+  });
+}
+
+function lines(task: RemoteTask, { server, tool = task.tool }: TaskOrigin): string {
+  const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs } = task;
+  const questions = task.status === "input_required" ? Object.entries(task.inputRequests) : [];
+  const all: readonly (readonly [string, string | undefined])[] = [
+    ["id", taskId],
+    ["server", server],
+    ["tool", tool],
+    ["status", statusMessage === undefined ? status : `${status}: ${statusMessage}`],
+    ["created", createdAt],
+    ["updated", lastUpdatedAt],
+    ["kept until", ttlMs === null ? "no limit" : endOf(createdAt, ttlMs)],
+    ...questions.map(([key, question]) => ["question", describeQuestion(key, question)] as const),
+    ["error", task.status === "failed" ? describeRpcError(task.error) : undefined],
+  ];
+  return all.map(([name, text]) => (text === undefined ? "" : `${name.padEnd(11)} ${text}\n`)).join("");
+}
+
+function endOf(createdAt: string, ttlMs: number): string | undefined {
+  const end = Date.parse(createdAt) + ttlMs;
+  return Math.abs(end) <= 8.64e15 ? new Date(end).toISOString() : undefined;
+}
+
+/** `holdfast cancel ID`: asks the server to cancel the task, and prints its state. */
+export async function cancel(
+  context: Context,
+  command: { readonly id: string; readonly options: TaskOptions },
+): Promise<ExitCode> {
+  const { output } = context;
+  return withTask(context, command, async ({ handle, origin, terminal, signal, saw, printed }) => {
+    await handle.cancel({ signal });
+    const task = await handle.get({ signal });
+    saw(handle.reference, task);
+    terminal.display.end();
+    if (output.json) await output.printJson(taskJson(task, origin));
+    else if (task.status === "cancelled") await output.print("cancelled\n");
+    else if (task.status === "completed" || task.status === "failed") {
+      await output.print(`${task.status}: it had already ended\n`);
+    } else
+      await output.print(`${task.status}: cancellation was requested, but the task has not stopped yet\n`);
+    const { reference } = handle;
+    if (task.status === "cancelled" && reference !== null) await printed([reference]);
+    return exitCodes.done;
+  });
+}
+
+export interface LogsOptions extends TaskOptions {
+  readonly follow?: true;
+  readonly output?: true;
+}
+
+/** `holdfast logs ID`: prints the log or the output of the task. */
+export async function logs(
+  context: Context,
+  { id, options }: { readonly id: string; readonly options: LogsOptions },
+): Promise<ExitCode> {
+  const { output } = context;
+  return withTask(context, { id, options }, async (session) => {
+    const { handle, terminal, signal, saw, shown } = session;
+    const { display } = terminal;
+    const follow = options.follow === true;
+    const how = { signal, follow };
+    const lines: AsyncIterable<LogLine | OutputPart> =
+      options.output === true ? handle.output(how) : handle.logs(how);
+    display.about(shown.tool);
+    try {
+      for await (const line of lines) {
+        using _room = display.suspend();
+        if (output.json) await output.printJson(line, { line: true });
+        else await output.print(textOf(line));
+      }
+    } catch (error) {
+      throw error === signal.reason && !(error instanceof TaskClientError) ? stopped(session) : error;
+    }
+    // All lines are printed; the task's end is only reported in addition.
+    const task = follow ? await handle.get({ signal }).catch(() => undefined) : undefined;
+    if (task !== undefined) {
+      saw(handle.reference, task);
+      display.update(task);
+    }
+    display.end();
+    return exitCodes.done;
+  });
+}
+
+/** Ctrl-C ends reading at once, and never the task. */
+function stopped({ terminal: { interrupts }, shown }: TaskSession): Stopped {
+  const { taskId } = shown;
+  const resume = howToResume(shown);
+  return interrupts.signal.aborted
+    ? new Stopped(interruptedBy(interrupts), `Interrupted. ${resume}`, { taskId })
+    : new Stopped(exitCodes.unfinished, `Timed out. ${resume}`, { taskId });
+}
+
+function textOf(line: LogLine | OutputPart): string {
+  if ("content" in line) return showContent({ content: [line.content] });
+  const { at, level, text, data } = line;
+  const more = data === undefined ? "" : ` ${JSON.stringify(data)}`;
+  return `${at} ${level.padEnd(9)} ${text}${more}\n`;
+}
+
+export interface OutcomeOptions extends TaskOptions {
+  /** A folder. */
+  readonly save?: string;
+  readonly maxChars?: number;
+}
+
+interface TaskCommand {
+  readonly id: string;
+  readonly options: OutcomeOptions;
+}
+
+/** `holdfast watch ID`: prints each state until the task has ended, then its result. */
+export async function watch(context: Context, command: TaskCommand): Promise<ExitCode> {
+  return wait(context, command, true);
+}
+
+/** `holdfast result ID`: waits for the result. */
+export async function result(context: Context, command: TaskCommand): Promise<ExitCode> {
+  return wait(context, command, false);
+}
+
+async function wait(context: Context, command: TaskCommand, printsStates: boolean): Promise<ExitCode> {
+  const { output, io } = context;
+  const folder = await SaveFolder.open(command.options.save, io.cwd);
+  return withTask(context, { ...command, sendsAgain: true }, async (session) => {
+    const { handle, shown, origin } = session;
+    const { maxChars } = command.options;
+    // A call that was sent again can be answered directly.
+    if (handle.taskId === null)
+      return showDirect(await handle.result(), { origin, output, session, folder, maxChars });
+    const task = await waitForTask(shown, handle, session, async (state) => {
+      if (output.json && printsStates && !hasEnded(state)) {
+        await output.printJson(taskJson(state, origin), { line: true });
+      }
+    });
+    return showOutcome(task, { origin, output, session, line: printsStates, folder, maxChars });
+  });
+}
