@@ -1,8 +1,7 @@
 import { isJsonObject } from "../../generation/message.ts";
 import { shownAddress } from "../../generation/web-address.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
-import { describeCause } from "../../client/transport/send-failure.ts";
-import { TaskClientError, type TaskClientErrorCode } from "../../client/task-client-error.ts";
+import { describeCause, TaskClientError, type TaskClientErrorCode } from "../../client/task-client-error.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { type ExitCode, exitCodeOf, exitCodes, Stopped, UsageError } from "../errors.ts";
 import type { ErrorJson } from "./json-shapes.ts";

@@ -5,9 +5,9 @@ import { UsageError } from "../errors.ts";
 import type { SavedArtifact } from "../../client/artifact/save-artifact.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { artifactResourceAt } from "../../generation/extensions.ts";
-import { describeCause } from "../../client/transport/send-failure.ts";
 import { sizeText } from "./amounts.ts";
 import { showBlock, withNewline } from "./show-content.ts";
+import { describeCause } from "../../client/task-client-error.ts";
 
 /** The content of one file. */
 interface Saveable extends Named {

@@ -7,9 +7,8 @@ import {
   SdkHttpError,
 } from "@modelcontextprotocol/client";
 import { Agent } from "node:https";
-import { TaskClientError } from "../../client/task-client-error.ts";
+import { innermost, TaskClientError } from "../../client/task-client-error.ts";
 import { stderrMark } from "../../client/transport/process-transport.ts";
-import { innermost } from "../../client/transport/send-failure.ts";
 import { quoteWord } from "../arguments/words.ts";
 import { sanitizeLine } from "../terminal/status-line.ts";
 import { commandPrefix, type FoundServer, shownGiven, urlOfPath } from "./find-server.ts";

@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { isJsonObject } from "../../generation/message.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import { authFailure, isOutage, type Login } from "./login.ts";
+import { type Login } from "./login.ts";
 import {
   assertClient,
   configuredClient,
@@ -22,7 +22,7 @@ import {
   resourceOf,
   scopeFor,
 } from "./login-run.ts";
-import { withTokens } from "./tokens.ts";
+import { authFailure, isOutage, withTokens } from "./tokens.ts";
 
 const grantType = "urn:ietf:params:oauth:grant-type:device_code";
 /** The seconds between two requests if the server names none, and how many to add each time it asks for more (RFC 8628, 3.5). */

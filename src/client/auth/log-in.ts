@@ -7,7 +7,7 @@ import {
   selectClientAuthMethod,
   validateAuthorizationResponseIssuer,
 } from "@modelcontextprotocol/client";
-import { authFailure, type Login, loginName, type LoginStore } from "./login.ts";
+import { type Login, loginName, type LoginStore } from "./login.ts";
 import {
   assertClient,
   type Authority,
@@ -22,7 +22,7 @@ import {
   resourceOf,
   scopeFor,
 } from "./login-run.ts";
-import { clientInformation, clientToken, withTokens } from "./tokens.ts";
+import { authFailure, clientInformation, clientToken, withTokens } from "./tokens.ts";
 import { base64url } from "../../generation/base64.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { unlessAborted } from "../background-work.ts";

@@ -11,10 +11,10 @@ import {
 } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../task-client-error.ts";
 import { redacted } from "../transport/server-name.ts";
-import { authFailure, type Login, type LoginClient, type LoginStore } from "./login.ts";
+import { type Login, type LoginClient, type LoginStore } from "./login.ts";
 import { mayBeRefusedByHttpSse } from "../transport/sse-transport.ts";
 import { challengeOf } from "./fetch-with-auth.ts";
-import type { Challenge } from "./tokens.ts";
+import { authFailure, type Challenge } from "./tokens.ts";
 import type { TimeSpan } from "../../task/time.ts";
 import type { ClientClock } from "../clock.ts";
 

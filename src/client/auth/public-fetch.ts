@@ -7,9 +7,8 @@ import {
   type Resolve,
   RefusedAddress,
 } from "../../runtime/allowed-addresses.ts";
-import { innermost } from "../transport/send-failure.ts";
 import { fetchBy } from "../transport/node-fetch.ts";
-import { TaskClientError } from "../task-client-error.ts";
+import { innermost, TaskClientError } from "../task-client-error.ts";
 
 /**
  * A fetch that reaches only addresses of the public internet and allowed ones, whatever a name resolves to. It follows no redirects. Rejects

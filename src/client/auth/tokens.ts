@@ -5,13 +5,14 @@ import {
   fetchToken,
   InsufficientScopeError,
   type OAuthClientProvider,
+  OAuthError,
   type OAuthMetadata,
   type OAuthTokens,
   refreshAuthorization,
 } from "@modelcontextprotocol/client";
-import { authFailure, isEnded, type Login, loginName, type LoginStore } from "./login.ts";
+import { type Login, loginName, type LoginStore } from "./login.ts";
 import type { ClientClock } from "../clock.ts";
-import { TaskClientError } from "../task-client-error.ts";
+import { describeCause, TaskClientError } from "../task-client-error.ts";
 import { redacted } from "../transport/server-name.ts";
 
 /** All scopes of several lists, without duplicates; undefined for none. */
@@ -265,4 +266,38 @@ export class ProviderTokens implements TokenSource {
       `${redacted(this.#server.href)} requires a login: the auth provider has the address to visit`,
     );
   }
+}
+
+/** Errors of an authorization server that a retry would not fix. */
+const ends: ReadonlySet<string> = new Set(["invalid_grant", "invalid_client", "unauthorized_client"]);
+
+/** The maximum length of an authorization server's text in an error. */
+const longest = 300;
+
+/** Whether the authorization server no longer accepts the login. */
+export function isEnded(cause: unknown): boolean {
+  return cause instanceof OAuthError && ends.has(cause.code);
+}
+
+/**
+ * The error for a failed request to an authorization server: `unauthorized` if the server refused, `connection` if it could not answer,
+ * so that a wait continues.
+ */
+export function authFailure(what: string, cause: unknown): TaskClientError {
+  if (cause instanceof TaskClientError) return cause;
+  const message = `${what}: ${shortened(describeCause(cause))}`;
+  return new TaskClientError(isOutage(cause) ? "connection" : "unauthorized", message, { cause });
+}
+
+/** The SDK quotes what it cannot parse, such as a proxy's whole page. */
+function shortened(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= longest ? line : `${line.slice(0, longest - 1).toWellFormed()}…`;
+}
+
+/** Whether a later request may succeed. */
+export function isOutage(cause: unknown): boolean {
+  if (cause instanceof OAuthError)
+    return ["server_error", "temporarily_unavailable", "too_many_requests"].includes(cause.code);
+  return cause instanceof TypeError || (cause instanceof Error && cause.name === "TimeoutError");
 }

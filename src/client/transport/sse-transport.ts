@@ -11,8 +11,8 @@ import { retryDelay } from "../task/poll-limits.ts";
 import { retryAfterHeaderMs } from "../reply/retry.ts";
 import { type AnswerBounds, isEventStream, readEvents, type ServerEvent } from "./server-sent-events.ts";
 import { deliverMessages } from "./wire-messages.ts";
-import { TaskClientError } from "../task-client-error.ts";
-import { describeCause, sendFailure } from "./send-failure.ts";
+import { describeCause, TaskClientError } from "../task-client-error.ts";
+import { sendFailure } from "./send-failure.ts";
 
 interface StandaloneStreamOptions {
   readonly fetch: FetchLike;
