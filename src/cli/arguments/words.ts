@@ -1,6 +1,6 @@
 import { quote, split } from "shlex";
 import { distance as editDistance } from "fastest-levenshtein";
-import { sanitizeLine } from "../terminal/status-line.ts";
+import { sanitizeLine } from "../terminal/text.ts";
 
 /** Characters without a special meaning in any Windows shell. In PowerShell a comma makes a list, and so does `@`. */
 const bare = /^[\w+=:./\\-]+$/;

@@ -1,5 +1,5 @@
 import type { KnownTask } from "../state/state.ts";
-import { duration, fit, sanitizeLine } from "../terminal/status-line.ts";
+import { duration, fit, sanitizeLine } from "../terminal/text.ts";
 import { type Column, fittedTable, table } from "../output/table.ts";
 import type { ForgottenJson, ListedTaskJson, ListJson } from "../output/json-shapes.ts";
 import type { Context, ServerOptions } from "../context.ts";

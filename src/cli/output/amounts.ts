@@ -1,4 +1,4 @@
-import { duration } from "../terminal/status-line.ts";
+import { duration } from "../terminal/text.ts";
 import { canRenew } from "../../client/auth/tokens.ts";
 import type { Login } from "../../client/auth/login.ts";
 

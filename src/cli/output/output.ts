@@ -1,5 +1,5 @@
 import type { Io } from "../io.ts";
-import { sanitizeText } from "../terminal/status-line.ts";
+import { sanitizeText } from "../terminal/text.ts";
 import { wrappedNote } from "./table.ts";
 
 /** The reader closed stdout. */

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import widthOf from "fast-string-truncated-width";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { sizeText } from "./amounts.ts";
-import { sanitizeLine } from "../terminal/status-line.ts";
+import { sanitizeLine } from "../terminal/text.ts";
 import { fittedTable, widest, wrapped } from "./table.ts";
 
 /** A result as text: text blocks unchanged, every other block as a line that describes it. */

@@ -1,5 +1,5 @@
 import widthOf from "fast-string-truncated-width";
-import { fit, sanitizeLine, sanitizeText } from "../terminal/status-line.ts";
+import { fit, sanitizeLine, sanitizeText } from "../terminal/text.ts";
 
 /** Text in lines that fit beside an indent, broken at spaces if possible; unchanged for programs (`cells` is undefined). */
 export function wrapped(text: string, indent: number, cells: number | undefined): string {

@@ -10,7 +10,7 @@ import { Agent } from "node:https";
 import { innermost, TaskClientError } from "../../client/task-client-error.ts";
 import { stderrMark } from "../../client/transport/process-transport.ts";
 import { quoteWord } from "../arguments/words.ts";
-import { sanitizeLine } from "../terminal/status-line.ts";
+import { sanitizeLine } from "../terminal/text.ts";
 import { commandPrefix, type FoundServer, shownGiven, urlOfPath } from "./find-server.ts";
 import type { ProtocolVersion } from "../../generation/generations.ts";
 import { systemClock } from "../../client/clock.ts";

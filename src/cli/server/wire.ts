@@ -5,7 +5,7 @@ import { isJsonObject } from "../../generation/message.ts";
 import type { ServerOptions } from "../context.ts";
 import { UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { sanitizeLine } from "../terminal/status-line.ts";
+import { sanitizeLine } from "../terminal/text.ts";
 import type { Display } from "../terminal/terminal.ts";
 
 /** A line of a recording. */

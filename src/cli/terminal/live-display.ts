@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 import type { Progress } from "@modelcontextprotocol/client";
 import type { ClientClock } from "../../client/clock.ts";
 import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
-import { duration, sanitizeLine, statusLine } from "./status-line.ts";
+import { duration, sanitizeLine, statusLine } from "./text.ts";
 import { answerCommand } from "../arguments/words.ts";
 import { wrappedNote } from "../output/table.ts";
 import { askerLabel, type Display, type ShownTask } from "./terminal.ts";

@@ -12,7 +12,7 @@ import { askForm } from "./form/ask-form.ts";
 import { questionOf } from "./form/question-text.ts";
 import { answerCommand } from "../arguments/words.ts";
 import type { RemoteTask } from "../../client/task/remote-task.ts";
-import { sanitizeLine } from "./status-line.ts";
+import { sanitizeLine } from "./text.ts";
 
 interface TerminalOptions {
   /** The output is for a program: shows no progress and asks no questions. */

@@ -1,7 +1,7 @@
 import type * as Clack from "@clack/prompts";
 import { wrappedNote } from "../output/table.ts";
 import type { Io } from "../io.ts";
-import { sanitizeLine } from "./status-line.ts";
+import { sanitizeLine } from "./text.ts";
 import type { SignalWatch } from "./signal-watch.ts";
 
 /** The width of the mark that clack draws before each row. */

@@ -1,7 +1,7 @@
 import { format } from "node:util";
 import type { Io } from "../io.ts";
 import { movesCursor } from "./in-foreground.ts";
-import { sanitizeText } from "./status-line.ts";
+import { sanitizeText } from "./text.ts";
 
 /**
  * Redirects what libraries write to the console to stderr, because stdout is for results. Sanitizes it, because warnings can contain

@@ -70,7 +70,7 @@ export type UserAnswer =
 export interface UserCallbacks {
   readonly onInput: OnInput | undefined;
   readonly onInputError: OnInputError | undefined;
-  /** Whether this client declared that it answers such questions; `onInput` gets no others (X-067). */
+  /** Whether this client declared that it answers such questions; `onInput` gets no others. */
   readonly declares: (question: OpenQuestion) => boolean;
   readonly events: ClientEvents;
   /** For questions that no call or wait of the host asks: they may come on the stream of another caller. */
@@ -217,7 +217,7 @@ export function defaultCapabilities(canAsk: boolean): ClientCapabilities {
   return canAsk ? { elicitation: { form: {} } } : {};
 }
 
-/** Lets the SDK's client pass its questions to `onInput` too (X-067). */
+/** Lets the SDK's client pass its questions to `onInput` too. */
 export function setSdkQuestionHandlers(
   sdk: Client,
   capabilities: ClientCapabilities,

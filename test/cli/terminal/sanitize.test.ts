@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sanitizeLine, sanitizeText } from "../../../src/cli/terminal/status-line.ts";
+import { sanitizeLine, sanitizeText } from "../../../src/cli/terminal/text.ts";
 
 /** Text made of what hurts, between letters: fast-check's own units seldom hit on an escape sequence. */
 const hostile = fc

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters, styleText } from "node:util";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { duration, fit, statusLine, type Status } from "../../../src/cli/terminal/status-line.ts";
+import { duration, fit, statusLine, type Status } from "../../../src/cli/terminal/text.ts";
 import { Screen } from "./screen.ts";
 
 const plain = { frame: 0, unicode: true, paint: (_format: string, text: string) => text } as const;

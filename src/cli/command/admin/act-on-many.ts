@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
 import type { ManyTasksJson } from "../../output/json-shapes.ts";
 import { confirm } from "../../terminal/prompts.ts";
-import { Progress } from "../../terminal/status-line.ts";
+import { Progress } from "../../terminal/text.ts";
 import {
   adminFailure,
   type AdminOptions,

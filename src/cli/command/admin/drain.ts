@@ -5,7 +5,7 @@ import { readTimeSpan } from "./selection.ts";
 import type { Context } from "../../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
 import { tasksText } from "../../output/amounts.ts";
-import { Progress } from "../../terminal/status-line.ts";
+import { Progress } from "../../terminal/text.ts";
 import { withAdmin, type AdminOptions } from "./with-admin.ts";
 
 export interface DrainCommandOptions extends AdminOptions {

@@ -13,7 +13,7 @@ import type { Io } from "../../io.ts";
 import { spanText, tasksText, timeText } from "../../output/amounts.ts";
 import { fittedTable } from "../../output/table.ts";
 import type { ActionsJson } from "../../output/json-shapes.ts";
-import { duration } from "../../terminal/status-line.ts";
+import { duration } from "../../terminal/text.ts";
 import { actionColumns, actionRow, taskReport } from "./show-task.ts";
 import { answersTo, readAnswer } from "./answer-task.ts";
 import { countTable, shownId, taskTable } from "./task-table.ts";

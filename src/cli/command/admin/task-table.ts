@@ -2,7 +2,7 @@ import type { Counts, TaskSummary, ToolCounts, WaitCounts } from "../../../admin
 import { type Column, fittedTable } from "../../output/table.ts";
 import type { Output } from "../../output/output.ts";
 import { spanText, timeText } from "../../output/amounts.ts";
-import { duration } from "../../terminal/status-line.ts";
+import { duration } from "../../terminal/text.ts";
 
 /** Enough of an id to distinguish tasks that were not created in the same millisecond, and usually those too. */
 export const shownId = 16;

@@ -1,4 +1,4 @@
-import { fit, sanitizeText } from "../../terminal/status-line.ts";
+import { fit, sanitizeText } from "../../terminal/text.ts";
 import type { AdminTaskState } from "../../../admin/admin.ts";
 import type { Admin } from "../../../admin/operations.ts";
 import { systemClock } from "../../../client/clock.ts";

@@ -1,5 +1,5 @@
 import { escaped, type PromptOption, type Prompts } from "../prompts.ts";
-import { sanitizeLine } from "../status-line.ts";
+import { sanitizeLine } from "../text.ts";
 import type {
   BooleanField,
   ChoiceField,

@@ -1,4 +1,4 @@
-import { sanitizeLine, sanitizeText } from "../status-line.ts";
+import { sanitizeLine, sanitizeText } from "../text.ts";
 import { webAddress } from "../../../generation/web-address.ts";
 import { isJsonObject, type JsonObject } from "../../../generation/message.ts";
 
