@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { text } from "node:stream/consumers";
+import { text as readAll } from "node:stream/consumers";
 import { isUtf8 } from "node:buffer";
 import { UsageError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
@@ -48,7 +48,7 @@ export async function readJsonArgument(given: string | undefined, { stdin, cwd }
   if (given === undefined) return {};
   const json =
     given === "-"
-      ? await text(stdin)
+      ? await readAll(stdin)
       : given.startsWith("@")
         ? await read(resolve(cwd, given.slice(1)))
         : given;
@@ -189,9 +189,9 @@ function parseJson(text: string, key: string): unknown {
 function readText(key: string, text: string, schema: InputSchema): unknown {
   const known = schema.properties.get(key);
   if (known === undefined && schema.isClosed) throw unknownKey(key, schema);
-  const read = readValue(text, known ?? {}, schema.root);
-  if (read.kind === "problem") throw new UsageError(`${key} ${read.text}.`);
-  return read.value;
+  const found = readValue(text, known ?? {}, schema.root);
+  if (found.kind === "problem") throw new UsageError(`${key} ${found.text}.`);
+  return found.value;
 }
 
 function repeated(key: string, first: unknown, next: unknown, schema: InputSchema): unknown {

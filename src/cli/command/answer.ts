@@ -32,8 +32,8 @@ class QuestionAnswerer {
   #chosenKey: string | undefined;
   #latest: RemoteTask | undefined;
 
-  constructor(answer: GivenAnswer | undefined) {
-    this.#given = answer;
+  constructor(given: GivenAnswer | undefined) {
+    this.#given = given;
     this.allLeftOpen = this.#leftAllOpen.promise;
     this.allLeftOpen.catch(() => undefined);
   }

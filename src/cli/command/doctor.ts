@@ -77,7 +77,7 @@ async function examine(session: Session, caller: Caller): Promise<readonly Check
     authorization(isHttp, caller),
     { check: "features", works: null, detail: declared === "" ? "declares none" : `declares ${declared}` },
     await tools(session),
-    ...(await tasks(session)),
+    ...(await taskChecks(session)),
   ];
 }
 
@@ -115,7 +115,7 @@ async function tools({ client, signal }: Session): Promise<CheckJson> {
   return { check, works: true, detail: `${count}; those called as tasks: ${names || "none"}` };
 }
 
-async function tasks(session: Session): Promise<readonly CheckJson[]> {
+async function taskChecks(session: Session): Promise<readonly CheckJson[]> {
   const { client } = session;
   const declared = declaredTasks(client);
   if (declared === undefined) {

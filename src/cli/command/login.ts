@@ -33,11 +33,11 @@ export async function openBrowser(url: URL, env: Io["env"], platform = process.p
     detached: true,
     env: typedEnvironment(env).env,
   });
-  return new Promise((resolve) => {
-    browser.once("error", () => resolve(false));
+  return new Promise((done) => {
+    browser.once("error", () => done(false));
     browser.once("spawn", () => {
       browser.unref();
-      resolve(true);
+      done(true);
     });
   });
 }

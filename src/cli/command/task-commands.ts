@@ -23,12 +23,12 @@ export async function get(
     saw(handle.reference, task);
     terminal.display.end();
     if (output.json) await output.printJson(taskJson(task, origin));
-    else await output.print(lines(task, origin));
+    else await output.print(taskLines(task, origin));
     return exitCodes.done;
   });
 }
 
-function lines(task: RemoteTask, { server, tool = task.tool }: TaskOrigin): string {
+function taskLines(task: RemoteTask, { server, tool = task.tool }: TaskOrigin): string {
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttlMs } = task;
   const questions = task.status === "input_required" ? Object.entries(task.inputRequests) : [];
   const all: readonly (readonly [string, string | undefined])[] = [

@@ -100,7 +100,7 @@ export function fittedTable(
   ];
   const widths = columns.map((_, at) => widest(clean.map((row) => row[at] ?? "")));
   shrink(widths, columns, cells - 1 - gap * (columns.length - 1));
-  return clean.map((row) => `${line(row, columns, widths)}\n`).join("");
+  return clean.map((row) => `${fittedRow(row, columns, widths)}\n`).join("");
 }
 
 /** The width of the widest text. There may be more texts than a function takes arguments. */
@@ -121,7 +121,7 @@ function shrink(widths: number[], columns: readonly Column[], room: number): voi
   }
 }
 
-function line(row: readonly string[], columns: readonly Column[], widths: readonly number[]): string {
+function fittedRow(row: readonly string[], columns: readonly Column[], widths: readonly number[]): string {
   return row
     .map((text, at) => {
       const cell = fit(text, widths[at] ?? 0, true);

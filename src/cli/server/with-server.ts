@@ -152,7 +152,7 @@ export async function withConnection<Value>(
   work: (session: Session) => Promise<Value>,
 ): Promise<Value> {
   const unanswered = new AbortController();
-  const giveUp = (request: InputRequest): void => unanswered.abort(nobodyAnswers(request, server));
+  const giveUp = (question: InputRequest): void => unanswered.abort(nobodyAnswers(question, server));
   const signal = AbortSignal.any([stopped, unanswered.signal]);
   const handles = state.handlesFor(server);
   const { client, transport, explainLoss } = await openServer({

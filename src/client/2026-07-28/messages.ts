@@ -43,9 +43,9 @@ export function withTasks(capabilities: ClientCapabilities): ClientCapabilities 
  * What the SDK's client declares. If it listens, it also declares that it accepts pushes of logs and outputs; this decides what the
  * server declares.
  */
-export function declaredOnConnect(capabilities: ClientCapabilities, listen: boolean): ClientCapabilities {
+export function declaredOnConnect(capabilities: ClientCapabilities, listens: boolean): ClientCapabilities {
   const declared = withTasks(capabilities);
-  return listen
+  return listens
     ? { ...declared, extensions: { ...declared.extensions, [taskLinesCapability]: {} } }
     : declared;
 }

@@ -5,7 +5,7 @@ import {
   SdkHttpError,
   UnauthorizedError,
 } from "@modelcontextprotocol/client";
-import { describeCause, ownErrorIn, TaskClientError } from "../task-client-error.ts";
+import { describeCause, ownErrorIn, type TaskClientError } from "../task-client-error.ts";
 import {
   type BadReply,
   errorInBody,

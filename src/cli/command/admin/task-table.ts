@@ -7,7 +7,7 @@ import { duration } from "../../terminal/text.ts";
 /** Enough of an id to distinguish tasks that were not created in the same millisecond, and usually those too. */
 export const shownId = 16;
 
-const columns: readonly Column[] = [
+const taskColumns: readonly Column[] = [
   { title: "ID", least: shownId },
   { title: "STATE", least: 9 },
   { title: "TOOL", least: 8 },
@@ -21,7 +21,7 @@ const columns: readonly Column[] = [
 export function taskTable(tasks: readonly TaskSummary[], now: number, cells: number | undefined): string {
   const isForPeople = cells !== undefined;
   return fittedTable(
-    columns,
+    taskColumns,
     tasks.map((task) => [
       isForPeople ? task.id.slice(0, shownId) : task.id,
       task.state,

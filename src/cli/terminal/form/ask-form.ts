@@ -334,7 +334,7 @@ const inside: Menu = { message: "Leave the form?", choices: [{ value: "back", la
 function atEnd(fields: readonly FormField[], values: ReadonlyMap<string, FieldValue>): Menu {
   if (fields.length === 0) return { message: "Accept?", choices: [{ value: "send", label: "Accept" }] };
   const lines = fields.map((field) => {
-    return `${sanitizeLine(field.title, 200)}: ${shown(field, values.get(field.key))}`;
+    return `${sanitizeLine(field.title, 200)}: ${shownValue(field, values.get(field.key))}`;
   });
   return {
     message: ["Send this?", ...lines].join("\n"),
@@ -345,7 +345,7 @@ function atEnd(fields: readonly FormField[], values: ReadonlyMap<string, FieldVa
   };
 }
 
-function shown(field: FormField, value: FieldValue | undefined): string {
+function shownValue(field: FormField, value: FieldValue | undefined): string {
   if (value === undefined) return "–";
   if (typeof value === "boolean") return value ? "yes" : "no";
   const choices = field.kind === "choice" || field.kind === "choices" ? field.choices : [];
