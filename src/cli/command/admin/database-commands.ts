@@ -6,7 +6,7 @@ import type { StorePlace } from "../../../store/from-url.ts";
 import { HoldfastError } from "../../../task/fault.ts";
 import { readTimeSpan, selectionOf, type SelectionOptions } from "./selection.ts";
 import type { Context } from "../../context.ts";
-import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
 import { sizeText, spanText, tasksText, timeText } from "../../output/amounts.ts";
 import { fittedTable } from "../../output/table.ts";
 import type {
