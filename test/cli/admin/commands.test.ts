@@ -228,6 +228,8 @@ it("refuses what cannot be, and says why", async () => {
     "does not fit the question",
   );
   expect(await refused("answer", asking, "--accept", "copies=many")).toContain("copies must be an integer");
-  expect(await refused()).toMatch(/Give a command after the store: sessions, incidents, failures, list, show,/);
+  expect(await refused()).toMatch(
+    /Give a command after the store: sessions, incidents, failures, list, show,/,
+  );
   expect(await refused("list", "x")).toContain("too many arguments");
 });
