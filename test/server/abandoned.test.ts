@@ -45,7 +45,11 @@ async function served(options: RuntimeOptions = {}, principal?: string) {
         });
         return text("never");
       }),
-    { store, runtimeOptions: options, onEvent: (event) => void events.push(event) },
+    {
+      store,
+      runtimeOptions: { concurrency: 1_000, ...options },
+      onEvent: (event) => void events.push(event),
+    },
   );
   const handler = createNodeHandler(server, {
     allowedHosts: "any",
