@@ -19,8 +19,12 @@ export function addAppendLines(tasks: Tasks): void {
     },
     async ({ path, count, delayMs }, task) => {
       for (let i = 1; i <= count; i++) {
-        await task.step(["line", i], () => appendFile(path, `${i} ${process.pid}\n`));
-        await delay(delayMs, undefined, { signal: task.signal });
+        let isWritten = false;
+        await task.step(["line", i], () => {
+          isWritten = true; // a later attempt does not pause for it again
+          return appendFile(path, `${i} ${process.pid}\n`);
+        });
+        if (isWritten) await delay(delayMs, undefined, { signal: task.signal });
       }
       return text(`done ${count}`);
     },

@@ -13,7 +13,7 @@ import { clientOf, until } from "./gateway.ts";
 /** Each kills the gateway, and then the server behind it. */
 const rounds = fullForm ? 50 : 2;
 const jobs = 3;
-const lines = 12 * rounds;
+const lines = (fullForm ? 4 : 12) * rounds;
 const program = fileURLToPath(new URL("./gateway-program.ts", import.meta.url));
 
 class Gateway {
