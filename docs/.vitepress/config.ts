@@ -3,8 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type DefaultTheme } from "vitepress";
 import { llmsTexts } from "../../scripts/build/pages.ts";
-import { readPages } from "../../src/cli/command/docs.ts";
-import { sectionsOf } from "../../src/cli/output/markdown-text.ts";
+import { readPages, sectionsOf } from "../../src/cli/command/docs.ts";
 import { anchorOf, fileOutside } from "./links.ts";
 
 const docs = fileURLToPath(new URL("..", import.meta.url));
