@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { primaryCode, sqliteCode } from "../store/sqlite/sqlite-error.ts";
-import { connect } from "../store/sqlite/connect.ts";
+import { connect, primaryCode, sqliteCode } from "../store/sqlite/connect.ts";
 
 /** How long a process waits for others that write. */
 const busyMs = 10_000;

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import type { StoreOwner } from "../../task/queue.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { connect } from "./connect.ts";
+import { connect, primaryCode, sqliteCode } from "./connect.ts";
 import { readTask, Statements, unusable } from "./statements.ts";
 import { assertMigrated, migrations, userVersion } from "./schema.ts";
 import { existingDatabase, refuseToReplace } from "./open-file.ts";
@@ -17,7 +17,7 @@ import {
   SqliteOwners,
   tryLock,
 } from "./sqlite-owners.ts";
-import { primaryCode, sqliteCode } from "./sqlite-error.ts";
+
 import { assertNodeVersion } from "../../task/package.ts";
 import type { StoredTasks } from "../export-journal.ts";
 import type { KeyRing } from "../encryption-keys.ts";

@@ -5,11 +5,10 @@ import { pathToFileURL } from "node:url";
 import type { DatabaseSync } from "node:sqlite";
 import { HoldfastError } from "../../task/fault.ts";
 import { createFolder, type FileMode } from "./private-files.ts";
-import { connect } from "./connect.ts";
+import { connect, primaryCode, sqliteCode } from "./connect.ts";
 import { unusable } from "./statements.ts";
 import { isAnyLocked } from "./sqlite-owners.ts";
 import * as sql from "./sql.ts";
-import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 
 const maxLinks = 40;
 

@@ -4,11 +4,10 @@ import { hostname } from "node:os";
 import { HoldfastError } from "../../task/fault.ts";
 import { refuseWhileLoading } from "../load-mark.ts";
 import { columnsOf, text } from "../row.ts";
-import { connect } from "./connect.ts";
+import { connect, primaryCode, sqliteCode } from "./connect.ts";
 import { Statements, unusable } from "./statements.ts";
 import { loadMark } from "./load-mark.ts";
 import { describeOwners, isAnyLocked, isLocked, type KnownOwner, SqliteOwners } from "./sqlite-owners.ts";
-import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 
 /** The database that was dumped. */
 export interface Original {

@@ -1,5 +1,6 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import { isBusy, messageOf, primaryCode, sqliteCode } from "./sqlite-error.ts";
+import { isBusy, messageOf } from "./sqlite-error.ts";
+import { primaryCode, sqliteCode } from "./connect.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { type Codec, idOf, inClear, type Row } from "../row.ts";
 import type { TaskRecord } from "../../task/record.ts";

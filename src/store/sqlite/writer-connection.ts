@@ -7,10 +7,9 @@ import type { LimitAnswer, LimitCall } from "../limits.ts";
 import type { MessageCommand, MessageResult, SessionCommand, SessionResult } from "../session-store.ts";
 import type { Sealing } from "../cipher.ts";
 import type { TaskChange } from "../store.ts";
-import { connect } from "./connect.ts";
+import { connect, primaryCode, sqliteCode } from "./connect.ts";
 import { turnMs, unusable } from "./statements.ts";
 import { assertComplete, assertMigrated, assertOurs, migrate, migrations, number } from "./schema.ts";
-import { primaryCode, sqliteCode } from "./sqlite-error.ts";
 
 /** A write to one of the optional parts of the store. */
 export type SessionWrite = { readonly type: "sessions"; readonly command: SessionCommand };

@@ -5,8 +5,8 @@ import {
   isFaultOfOneStatement,
   isKeyTaken,
   isUnwritten,
-  primaryCode,
 } from "../../../src/store/sqlite/sqlite-error.ts";
+import { primaryCode } from "../../../src/store/sqlite/connect.ts";
 
 /** What SQLite throws for a result code. */
 function sqliteError(errcode: number): Error {
