@@ -46,7 +46,12 @@ export async function serveExample(
   const exited = once(server, "exit");
   if (server.stdout === null) throw new Error("The example has no stdout.");
   const output = createInterface({ input: server.stdout });
-  const [line] = (await once(output, "line")) as [string];
+  const line = await Promise.race([
+    once(output, "line").then(([first]) => String(first)),
+    exited.then(([code]) => {
+      throw new Error(`${name} ended with ${String(code)} before it printed its address.`);
+    }),
+  ]);
   const stop = (): Promise<unknown[]> => {
     server.kill("SIGTERM");
     return exited;

@@ -8,6 +8,7 @@ import { text } from "../kit/messages.ts";
 
 const env = (oauth: OAuthServer, port: number) => ({
   ISSUER: oauth.issuer,
+  INTROSPECTION_SECRET: "secret",
   PORT: String(port),
   PUBLIC_URL: `http://127.0.0.1:${port}/mcp`,
 });
