@@ -237,8 +237,13 @@ class LocalRuntime implements Runtime {
     return this.#parts.watchers.watch(ids, watcher);
   }
 
-  async lines(id: string, requestor: Requestor, page: LinesPage): Promise<readonly TaskLine[]> {
-    await this.#record(id, requestor);
+  async lines(
+    id: string,
+    requestor: Requestor,
+    page: LinesPage,
+    why?: "unasked",
+  ): Promise<readonly TaskLine[]> {
+    await this.#record(id, requestor, why);
     const { logs } = this.#services.store;
     if (logs !== undefined) return logs.read(id, page.list, page.after, page.limit);
     throw new HoldfastError(
@@ -338,7 +343,7 @@ class LocalRuntime implements Runtime {
   }
 
   async originOf(id: string, requestor: Requestor): Promise<Origin> {
-    await this.#record(id, requestor);
+    await this.#record(id, requestor, "unasked");
     const request = await this.#services.store.request(id);
     if (request === undefined) throw unknownTask();
     return request.origin;
@@ -365,10 +370,10 @@ class LocalRuntime implements Runtime {
     return task === snapshot.task ? snapshot : { ...snapshot, task };
   }
 
-  async #record(id: string, requestor: Requestor): Promise<TaskRecord> {
+  async #record(id: string, requestor: Requestor, why?: "unasked"): Promise<TaskRecord> {
     await this.#lifecycle.running();
     const task = await ownRecord(this.#services, this.#parts.sweeper, id, requestor);
-    this.#parts.abandonments.asked(task);
+    if (why === undefined) this.#parts.abandonments.asked(task);
     return task;
   }
 }

@@ -207,9 +207,9 @@ export interface Runtime {
   watch(ids: readonly string[], watcher: Watcher): () => void;
   /**
    * The lines of the task's log or output with numbers above `after`, at most `limit`. Rejects with `invalid_params` if the store keeps
-   * none. To learn of more, watch the task: its record counts them.
+   * none. To learn of more, watch the task: its record counts them. `unasked`: as for `get`.
    */
-  lines(id: string, requestor: Requestor, page: LinesPage): Promise<readonly TaskLine[]>;
+  lines(id: string, requestor: Requestor, page: LinesPage, why?: "unasked"): Promise<readonly TaskLine[]>;
   /** The artifacts of the task that are complete. */
   artifacts(id: string, requestor: Requestor): Promise<readonly Artifact[]>;
   /**
@@ -260,6 +260,6 @@ export interface Runtime {
   beside(work: BesideTasks): void;
   /** Other code has written to this process's store: tasks may be queued, or due. */
   lookForWork(): void;
-  /** What the task stores about the request that created it. */
+  /** What the task stores about the request that created it, for the server itself. */
   originOf(id: string, requestor: Requestor): Promise<Origin>;
 }

@@ -25,7 +25,7 @@ export async function logLines(
   if (after >= logged) return [];
   const page = { list: "log", after: Math.max(after, logged - mostLines), limit: mostLines } as const;
   try {
-    const lines = await runtime.lines(id, requestor, page);
+    const lines = await runtime.lines(id, requestor, page, "unasked");
     return lines
       .filter(({ seq }) => seq <= logged) // those after it belong to the next state
       .map(({ seq, body }) => ({ ...(JSON.parse(body) as LogText), seq }));

@@ -226,7 +226,8 @@ class EarlierRequests {
     for (const generation of [plain, coreGeneration, sepGeneration] as const) {
       const requestor = { generation, principal, scopes };
       try {
-        return { snapshot: await runtime.get(id, requestor), origin: await runtime.originOf(id, requestor) };
+        const snapshot = await runtime.get(id, requestor, "unasked");
+        return { snapshot, origin: await runtime.originOf(id, requestor) };
       } catch (error) {
         if (!isUnknownTask(error)) throw error; // else it is of another generation, or gone
       }
