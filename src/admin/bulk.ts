@@ -103,10 +103,12 @@ export class BulkActs {
   }
 
   /** A request for a job says what it is for, so that nobody deletes what was to be cancelled. */
-  async #given(id: string, { action, selection }: Asked): Promise<string> {
+  async #given(id: string, { action, selection, options: { until } }: Asked): Promise<string> {
     const job = await this.#job(id);
     const isSame = job.action === action && requestHash(selectionOf(job)) === requestHash(selection);
     if (!isSame) throw invalid(`Bulk job ${id} is another action, or has another selection.`);
+    if (until !== undefined && until !== job.options.until)
+      throw invalid(`Bulk job ${id} extends to another time.`);
     return id;
   }
 

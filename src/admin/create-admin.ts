@@ -5,7 +5,7 @@ import { BulkActs } from "./bulk.ts";
 import { BulkRunner, type RunnerServices } from "./bulk-runner.ts";
 import type { TaskChanges } from "./admin.ts";
 import { countTasks, EndedCounts, mostCounted } from "./count-tasks.ts";
-import { call, methodsOf } from "./operation.ts";
+import { call, methodsOf, invalid } from "./operation.ts";
 import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./operations.ts";
 import { adminOf, readToShow } from "./admin-store-of.ts";
 import { unknown } from "./refusals.ts";
@@ -84,6 +84,8 @@ function readsOf(
         : readToShow(store, (from) => activityIn(from, now(), minutes)),
     nodes: async () => nodesIn(store.reports, now()),
     async actions({ taskId = null, principal, before = null, limit = 100 } = {}) {
+      if (principal !== undefined && taskId !== null)
+        throw invalid("Give taskId or principal: what is recorded of a caller names no task.");
       if (principal !== undefined)
         return (await actionsAbout({ store, now }, principal, before, limit)).map(actionOf);
       return taskId === null ? allActions(store, before, limit) : actionsOn(store, taskId, before, limit);

@@ -40,7 +40,7 @@ import {
 } from "./bulk-job.ts";
 import { DeclaredFailureActs, DeclaredFailureReads } from "./incident-operations.ts";
 import { operation, operationsOf } from "./operation.ts";
-import { roleForEnd } from "./roles.ts";
+import { roleForEnd, roleForExtend } from "./roles.ts";
 import { timelinePage, timelineQuery, type TimelinePage, type TimelineQuery } from "./timeline-shapes.ts";
 import {
   resendOptions,
@@ -366,7 +366,7 @@ class DeclaredActs extends DeclaredFailureActs {
     summary: "Apply an action to all selected tasks, newest first. A dry run only selects them",
     role: "act",
     roleFor: ({ action, options }, now) =>
-      action === "delete" ? "admin" : roleForEnd((options as BulkOptions | undefined)?.until, now),
+      action === "delete" ? "admin" : action === "extend" ? roleForExtend(options, now) : undefined,
     takes: { action: bulkAction, selection: taskSelection, options: z.optional(bulkOptions) },
     gives: bulkResult,
     faults: ["unknown_task"],

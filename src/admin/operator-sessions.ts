@@ -163,7 +163,9 @@ export class OperatorSessions {
   async #read(): Promise<void> {
     this.#lookedAt = this.#clock.elapsed();
     const oldest = this.#clock.now() - longestSessionMs;
-    const from = Math.max(oldest, this.#newestAt - lateMs);
+    // Once nothing can be late any more, only what is new is read.
+    const isQuiet = this.#clock.now() - this.#newestAt > lateMs;
+    const from = isQuiet ? Infinity : Math.max(oldest, this.#newestAt - lateMs);
     const news: SessionEntry[] = [];
     for (let before: number | null = null; ;) {
       const limit: number = before === null ? page.first : page.later;

@@ -105,7 +105,8 @@ const mostKnown = 10_000;
 /** Records whose data operators of one process read. */
 export class ReadRecords {
   readonly #services: PersonServices;
-  readonly #known = new Set<string>();
+  /** By operator and caller, what has recorded a read, or is about to. */
+  readonly #known = new Map<string, Promise<void>>();
   #hour = 0;
 
   constructor(services: PersonServices) {
@@ -119,15 +120,19 @@ export class ReadRecords {
     if (hour !== this.#hour || this.#known.size >= mostKnown) this.#known.clear();
     this.#hour = hour;
     const read = JSON.stringify([actor, principal]);
-    if (this.#known.has(read)) return;
-    this.#known.add(read);
+    const recorded = this.#known.get(read) ?? this.#record(actor, operation, principal);
+    this.#known.set(read, recorded);
     try {
-      const person = await personNow(this.#services, principal);
-      await recordAction({ ...this.#services, actor }, "read", { person, by: operation.name });
+      await recorded;
     } catch (error) {
       this.#known.delete(read);
       throw error;
     }
+  }
+
+  async #record(actor: string, operation: Operation, principal: string): Promise<void> {
+    const person = await personNow(this.#services, principal);
+    await recordAction({ ...this.#services, actor }, "read", { person, by: operation.name });
   }
 
   /** Undefined for what is about no caller, or shows nothing of one. */

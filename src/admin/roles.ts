@@ -31,6 +31,12 @@ export function roleForEnd(until: unknown, now: number): OperatorRole | undefine
   return typeof until === "number" && until < now + dayMs ? "admin" : undefined;
 }
 
+/** Of a job that was previewed, the end has to be said again: what was far ahead then may be soon now. */
+export function roleForExtend(options: unknown, now: number): OperatorRole | undefined {
+  const { job, until } = (options ?? {}) as Readonly<Record<string, unknown>>;
+  return job !== undefined && until === undefined ? "admin" : roleForEnd(until, now);
+}
+
 export function isRole(value: unknown): value is OperatorRole {
   return roles.some((role) => role === value);
 }

@@ -35,6 +35,9 @@ it("records once an hour who saw data of a caller, without the caller's name", a
   expect(JSON.stringify(actions)).not.toContain("carla");
   expect(await ann.actions({ principal: "carla" })).toEqual(actions);
   expect(await ann.actions({ principal: "carl" })).toEqual([]);
+  await expect(ann.actions({ principal: "carla", taskId: "any" })).rejects.toMatchObject({
+    code: "invalid_params",
+  });
   await expect(remote("token-of-bob").actions({ principal: "carla" })).rejects.toMatchObject({
     code: "insufficient_scope",
   });

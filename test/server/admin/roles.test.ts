@@ -64,6 +64,15 @@ it("lets each role use what needs it or less, and nothing else", async () => {
   expect((await ask("POST", "/bulk", { token: "act", body: soon })).status).toBe(403);
   expect((await ask("POST", "/bulk", { token: "admin", body: soon })).status).toBe(200);
   expect((await ask("POST", "/bulk", { token: "act", body: later })).status).toBe(200);
+  // A job that was previewed when its end was far ahead, or by an admin, is started with its end.
+  const preview = { ...soon, options: { ...soon.options, dryRun: true } };
+  const { job } = (await ask("POST", "/bulk", { token: "admin", body: preview })).body as { job: string };
+  const start = async (token: string, options: object): Promise<number> =>
+    (await ask("POST", "/bulk", { token, body: { ...soon, options } })).status;
+  expect(await start("act", { job })).toBe(403);
+  expect(await start("act", { job, until: soon.options.until })).toBe(403);
+  expect(await start("act", { job, until: later.options.until })).toBe(400);
+  expect(await start("admin", { job })).toBe(200);
   const end = (until: number): Promise<{ readonly status: number }> =>
     ask("POST", "/tasks/none/extend", { token: "act", body: { until } });
   expect((await end(soon.options.until)).status).toBe(403);

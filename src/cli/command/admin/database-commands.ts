@@ -368,6 +368,9 @@ async function deletePrincipal(
     const isForgotten = await endTasksOf(services, principal, graceMs);
     const { erasePrincipal } = await import("../../../store/data-care.ts");
     const { rows, left, isClean } = await erasePrincipal(at, principal);
+    // Somebody may have looked at what was still there.
+    const { forgetPerson } = await import("../../../admin/record-reads.ts");
+    await forgetPerson(services, principal);
     return {
       json: { principal, deleted: rows, left, isClean } satisfies DeletedPrincipalJson,
       text: linesOf(`rows deleted for ${principal}`, rows),
