@@ -14,8 +14,8 @@ export const faults: Readonly<Record<FaultCode, ErrorHelp>> = {
   unknown_task: {
     meaning: "There is no such task for this caller.",
     cause:
-      "The id is wrong, the task has expired (`ttlMs` after its creation), it belongs to another caller, or the server uses another store than before. Callers get the same text in each case.",
-    cure: "Check the id and who you are logged in as. If results are fetched late, raise `ttlMs`. After a deploy, check that `HOLDFAST_STORE` still names the same store.",
+      "The id is wrong, the task has expired (`keepMs` after its end, or `ttlMs` after its creation if one is set), it belongs to another caller, or the server uses another store than before. Callers get the same text in each case.",
+    cure: "Check the id and who you are logged in as. If results are fetched late, raise `keepMs`, or `ttlMs` if you set one. After a deploy, check that `HOLDFAST_STORE` still names the same store.",
   },
   finished: {
     meaning: "The task has ended, and the request needs one that has not.",

@@ -290,7 +290,7 @@ export function addDashboardCommand(program: Command, context: Context, end: (co
     .command("dashboard")
     .description("serve a page to inspect and manage a server's tasks, until Ctrl-C")
     .argument("<store>", placeForms)
-    .option("--port <port>", "the port to listen on (default: any free one)", port, 0)
+    .option("--port <port>", "the port to listen on; 0 is any free one", port, 0)
     .option(
       "--host <address>",
       "the address to listen on; if others can reach it, anyone with the link can use the page",

@@ -1,5 +1,5 @@
 import type { InputRequest, InputResult } from "../../client/question/ask-user.ts";
-import type { RemoteTask } from "../../client/task/remote-task.ts";
+import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
 import { keepQuestionsOpen, Unanswered } from "../terminal/unanswered.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../errors.ts";
 import { describeQuestion } from "./describe-question.ts";
@@ -188,7 +188,7 @@ export async function answer(context: Context, { id, pairs, options }: AnswerCom
     if (output.json) await output.printJson(taskJson(after, origin));
     else
       await output.print(`${answerer.hasAnswered ? "answered" : "left open"}; the task is ${after.status}\n`);
-    if (!output.json) output.note(`Wait for it with:\n  ${shown.watchCommand}`);
+    if (!output.json && !hasEnded(after)) output.note(`Wait for it with:\n  ${shown.watchCommand}`);
     return exitCodes.done;
   });
 }

@@ -248,7 +248,7 @@ function follow(path: string, reload: () => Promise<void>, note: (line: string) 
     void reload().then(
       () => note(`${path} is served as it is now.`),
       (error: unknown) =>
-        note(`${error instanceof Error ? error.message : String(error)}\nThe tools of before stay.`),
+        note(`${error instanceof Error ? error.message : String(error)}\nThe previous tools stay in use.`),
     );
   };
   const watcher = watch(dirname(path), { persistent: false }, (_, name) => {

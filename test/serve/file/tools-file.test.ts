@@ -209,7 +209,7 @@ describe("a file that is served", () => {
       expect(await names()).toContain("two");
       await writeFile(path, serving("  two: { comand: [echo, two] }\n"));
       await vi.waitUntil(() => notes.length === 2, 10_000);
-      expect(notes[1]).toMatch(/:5:\d+: tools.two has no "comand".*\nThe tools of before stay\.$/s);
+      expect(notes[1]).toMatch(/:5:\d+: tools.two has no "comand".*\nThe previous tools stay in use\.$/s);
       expect(await client.callTool("two", {})).toMatchObject({ content: [{ text: "two" }] });
     } finally {
       await client.close();
