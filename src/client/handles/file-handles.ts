@@ -235,10 +235,10 @@ class FileHandles implements HandleStore {
     const jobs = this.#jobs;
     this.#jobs = [];
     const writes = jobs.some((job) => job.writes);
-    const inode = inodeOf(this.#file);
     const run = (mayWrite: boolean): void =>
       this.#transaction(jobs, this.#opened(mayWrite, openPrivate), writes);
     try {
+      const inode = inodeOf(this.#file);
       try {
         run(writes);
       } catch (error) {

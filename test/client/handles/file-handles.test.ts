@@ -115,6 +115,15 @@ it("rejects where it cannot write, and says where", async () => {
   await expect(fileHandles(file).keep(storedCall())).rejects.toThrow(file);
 });
 
+it("rejects where its folder is none, also what only reads", async () => {
+  const file = await fileForHandles();
+  const below = `${file}/handles.db`;
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, "");
+  await expect(fileHandles(below).list()).rejects.toThrow("ENOTDIR");
+  await expect(fileHandles(below).keep(storedCall())).rejects.toThrow("ENOTDIR");
+});
+
 it("removes a call a day after its task has expired, when another is made", async () => {
   const file = await fileForHandles();
   const store = fileHandles(file);

@@ -206,7 +206,7 @@ it("finds its task where the server answers with JSON alone [S-018]", async () =
 
 it("takes up what a client left that was killed [S-023]", async () => {
   const office = await Office.open();
-  const handles = await makeFolder();
+  const handles = join(await makeFolder(), "handles.db");
   const child = spawn(process.execPath, [clientProcess, office.url, handles], { stdio: "inherit" });
   const ended = once(child, "exit");
   await office.arrived.promise;
