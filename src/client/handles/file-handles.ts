@@ -1,5 +1,5 @@
 import { lstatSync, renameSync } from "node:fs";
-import { resolve } from "node:path";
+import { extname, resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { isJsonObject } from "../../generation/message.ts";
@@ -41,14 +41,14 @@ const putCall = `INSERT INTO calls (server, key, task, session, started_at, expi
 /**
  * A handle store in one SQLite file, readable only by its owner. It is made at the first write, with its folder. Any number of processes on one machine
  * may use it at the same time. A call whose task expired a day ago is removed. A file that is no database is put aside at the next write, with `.damaged`
- * after its name.
+ * after its name. A path whose last part has no extension is a folder, in which the file is `handles.db`.
  *
  * ```ts
  * const client = await connect(url, { handles: fileHandles("handles.db") });
  * ```
  */
 export function fileHandles(file: string): HandleStore {
-  return new FileHandles(resolve(file));
+  return new FileHandles(resolve(file, extname(file) === "" ? "handles.db" : ""));
 }
 
 /** A connection with the statements that it has prepared. */

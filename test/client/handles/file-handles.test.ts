@@ -115,6 +115,13 @@ it("rejects where it cannot write, and says where", async () => {
   await expect(fileHandles(file).keep(storedCall())).rejects.toThrow(file);
 });
 
+it("keeps its file in a folder that was named", async () => {
+  const folder = `${await fileForHandles()}-folder`.replace(".db", "");
+  await fileHandles(folder).keep(storedCall());
+  expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  expect((await fileHandles(`${folder}/handles.db`).list()).calls).toHaveLength(1);
+});
+
 it("rejects where its folder is none, also what only reads", async () => {
   const file = await fileForHandles();
   const below = `${file}/handles.db`;

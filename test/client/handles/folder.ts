@@ -7,5 +7,5 @@ import { onTestFinished } from "vitest";
 export async function folderForHandles(): Promise<string> {
   const parent = await mkdtemp(join(tmpdir(), "holdfast-handles-"));
   onTestFinished(async () => rm(parent, { recursive: true, force: true }));
-  return join(parent, "of", "mine");
+  return join(parent, "of", "mine.db");
 }
