@@ -1,4 +1,11 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+/**
+ * Small SQLite files in which a client or a command keeps what only its user may read. Invariants:
+ * - Any number of processes use a file at once. It is made by the first that writes.
+ * - Where a crash left a transaction unfinished, a reader opens the file once for writing, which undoes it.
+ * - A damaged file is put aside by whoever writes next, never one that another process has made in its place since.
+ */
+
+import { lstatSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { connect, primaryCode, sqliteCode } from "../store/sqlite/connect.ts";
@@ -24,4 +31,28 @@ export function isUnfinished(error: unknown): boolean {
 export function isDamage(error: unknown): boolean {
   const code = primaryCode(error);
   return code === sqliteCode.corrupt || code === sqliteCode.notDatabase;
+}
+
+/** What tells a file from another one at its path; undefined where there is none. */
+export function inodeOf(file: string): bigint | undefined {
+  try {
+    return lstatSync(file, { bigint: true }).ino;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Puts a damaged file aside, with `.damaged` after its name, unless another one is there by now. */
+export function putAside(file: string, inode: bigint | undefined): void {
+  if (inodeOf(file) !== inode) return;
+  try {
+    renameSync(file, `${file}.damaged`);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }

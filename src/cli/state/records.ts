@@ -1,8 +1,12 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { connect } from "../../store/sqlite/connect.ts";
+import {
+  inodeOf,
+  isDamage,
+  isUnfinished,
+  openPrivate,
+  putAside,
+} from "../../client/handles/private-files.ts";
 import type { FoundServer, ServerSpec } from "../server/find-server.ts";
 import { entryHash, type FolderEntry } from "../server/host-config.ts";
 import { type CallName, isStoredCall, type StoredCall } from "../../client/handles/handle-store.ts";
@@ -10,9 +14,6 @@ import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
 
 /** What a record is about. */
 type Kind = "numbers" | "seen" | "server" | "session" | "trusted";
-
-/** How long a command waits for others that write. */
-const busyMs = 10_000;
 
 /**
  * What commands know besides their calls: one SQLite file, which only this user can read. A record is JSON under a key. Invariants: a record
@@ -40,14 +41,7 @@ export class Records {
     const text = JSON.stringify(value);
     const sql =
       "INSERT INTO records (kind, key, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value";
-    const write = (): void => this.#write((database) => void database.prepare(sql).run(kind, key, text));
-    try {
-      write();
-    } catch (error) {
-      if (!isDamage(error)) throw error;
-      renameSync(this.file, `${this.file}.damaged`);
-      write();
-    }
+    this.#write((database) => void database.prepare(sql).run(kind, key, text));
   }
 
   /** Removes the records with these keys. Throws if the file cannot be written. */
@@ -60,28 +54,43 @@ export class Records {
   }
 
   #read(sql: string, ...values: readonly string[]): readonly JsonObject[] {
-    try {
-      using database = open(this.file, true);
+    const rowsOf = (mayWrite: boolean): readonly JsonObject[] => {
+      using database = open(this.file, mayWrite);
       const rows = database.prepare(sql).all(...values);
       return rows.map(({ value }) => parsed(value)).filter((value) => value !== undefined);
-    } catch {
-      return []; // there is none yet, or it cannot be read
+    };
+    try {
+      return rowsOf(false);
+    } catch (error) {
+      try {
+        return isUnfinished(error) ? rowsOf(true) : [];
+      } catch {
+        return []; // there is none yet, or it cannot be read
+      }
     }
   }
 
   #write(change: (database: DatabaseSync) => void): void {
-    mkdirSync(dirname(this.file), { recursive: true, mode: 0o700 });
-    writeFileSync(this.file, "", { flag: "a", mode: 0o600 });
-    using database = open(this.file, false);
-    database.exec(
-      "CREATE TABLE IF NOT EXISTS records (kind TEXT, key TEXT, value TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID",
-    );
-    change(database);
+    const write = (): void => {
+      using database = open(this.file, true);
+      database.exec(
+        "CREATE TABLE IF NOT EXISTS records (kind TEXT, key TEXT, value TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID",
+      );
+      change(database);
+    };
+    const inode = inodeOf(this.file);
+    try {
+      write();
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      putAside(this.file, inode);
+      write();
+    }
   }
 }
 
-function open(file: string, readOnly: boolean): DatabaseSync & Disposable {
-  const database = connect(file, { readOnly, timeout: busyMs });
+function open(file: string, writes: boolean): DatabaseSync & Disposable {
+  const database = openPrivate(file, writes);
   return Object.assign(database, { [Symbol.dispose]: () => database.close() });
 }
 
@@ -92,11 +101,6 @@ function parsed(text: unknown): JsonObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** SQLITE_CORRUPT, or SQLITE_NOTADB. */
-function isDamage(error: unknown): boolean {
-  return error instanceof Error && "errcode" in error && [11, 26].includes(Number(error.errcode) & 0xff);
 }
 
 /** Limits the number of tools kept per server, and the length of their names. */

@@ -1,8 +1,8 @@
-import { lstatSync, renameSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setImmediate } from "node:timers/promises";
 import { isJsonObject } from "../../generation/message.ts";
+import type * as privateFiles from "./private-files.ts";
 import type { InputResult } from "../question/ask-user.ts";
 import type { TaskReference } from "../task/remote-task.ts";
 import {
@@ -230,25 +230,23 @@ class FileHandles implements HandleStore {
 
   async #runNext(): Promise<void> {
     // Loaded on demand: most clients store nothing.
-    const { isDamage, isUnfinished, openPrivate } = await import("../../runtime/private-database.ts");
+    const files = await import("./private-files.ts");
     await setImmediate();
     const jobs = this.#jobs;
     this.#jobs = [];
     const writes = jobs.some((job) => job.writes);
-    const run = (mayWrite: boolean): void =>
-      this.#transaction(jobs, this.#opened(mayWrite, openPrivate), writes);
+    const run = (mayWrite: boolean): void => this.#transaction(jobs, this.#opened(mayWrite, files), writes);
     try {
-      const inode = inodeOf(this.#file);
+      const inode = files.inodeOf(this.#file);
       try {
         run(writes);
       } catch (error) {
         this.#open?.database.close();
         this.#open = undefined;
-        if (isDamage(error)) {
+        if (files.isDamage(error)) {
           if (!writes) throw new DamagedFile(`${this.#file} is damaged`, { cause: error });
-          // Another process may have put it aside by now, and written a new one.
-          if (inodeOf(this.#file) === inode) putAside(this.#file);
-        } else if (writes || !isUnfinished(error)) throw error;
+          files.putAside(this.#file, inode);
+        } else if (writes || !files.isUnfinished(error)) throw error;
         run(true);
       }
       for (const { settle } of jobs) settle();
@@ -265,7 +263,7 @@ class FileHandles implements HandleStore {
   }
 
   /** The database; undefined where nothing was ever written. */
-  #opened(writes: boolean, open: (file: string, writes: boolean) => DatabaseSync): Rows | undefined {
+  #opened(writes: boolean, { inodeOf, openPrivate }: typeof privateFiles): Rows | undefined {
     const known = this.#open;
     // Somebody may have taken the file away.
     if (known !== undefined && known.inode === inodeOf(this.#file) && (known.writes || !writes))
@@ -273,7 +271,7 @@ class FileHandles implements HandleStore {
     known?.database.close();
     this.#open = undefined;
     if (!writes && inodeOf(this.#file) === undefined) return undefined;
-    const database = new Rows(open(this.#file, writes));
+    const database = new Rows(openPrivate(this.#file, writes));
     try {
       if (writes) database.exec(schema);
       else if (database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'sessions'").get() === undefined) {
@@ -286,15 +284,6 @@ class FileHandles implements HandleStore {
     }
     this.#open = { database, writes, inode: inodeOf(this.#file) ?? 0n };
     return database;
-  }
-}
-
-/** Does nothing if it is gone. */
-function putAside(file: string): void {
-  try {
-    renameSync(file, `${file}.damaged`);
-  } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) throw error;
   }
 }
 
@@ -356,13 +345,4 @@ function decodeAnswer(text: string): InputResult {
   const { answer } = decodeEntry(text);
   if (!isJsonObject(answer)) throw new TypeError("It is not a stored answer");
   return answer as InputResult;
-}
-
-function inodeOf(file: string): bigint | undefined {
-  try {
-    return lstatSync(file, { bigint: true }).ino;
-  } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
-    throw error;
-  }
 }

@@ -1,4 +1,4 @@
-import { readdir, stat, writeFile } from "node:fs/promises";
+import { copyFile, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Records } from "../../../src/cli/state/records.ts";
@@ -44,6 +44,28 @@ it("puts a file aside that is no database when it has to write, and reads nothin
   expect(records.all("server")).toEqual([]);
   records.set("server", "a", { key: "a" });
   expect(records.all("server")).toEqual([{ key: "a" }]);
+  expect((await readdir(place)).toSorted()).toEqual(["state.db", "state.db.damaged"]);
+});
+
+it("reads what was there before a write in whose middle a process crashed", async () => {
+  const [running, file] = [join(await folder(), "state.db"), join(await folder(), "state.db")];
+  new Records(running).set("server", "a", { key: "a" });
+  const database = connect(running, {});
+  // Pages are written before the end.
+  database.exec("PRAGMA cache_size = 1; BEGIN IMMEDIATE");
+  const add = database.prepare("INSERT INTO records VALUES ('seen', ?, ?)");
+  for (let at = 0; at < 100; at++) add.run(String(at), JSON.stringify("x".repeat(1_000)));
+  for (const suffix of ["", "-journal"]) await copyFile(`${running}${suffix}`, `${file}${suffix}`);
+  database.close();
+  const records = new Records(file);
+  expect([records.all("server"), records.all("seen")]).toEqual([[{ key: "a" }], []]);
+});
+
+it("removes records from a file that is no database by putting it aside", async () => {
+  const place = await folder();
+  const file = join(place, "state.db");
+  await writeFile(file, "no database ".repeat(100));
+  new Records(file).remove("server", "a");
   expect((await readdir(place)).toSorted()).toEqual(["state.db", "state.db.damaged"]);
 });
 
