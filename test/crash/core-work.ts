@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { setTimeout as pause } from "node:timers/promises";
 import { resultOf, type CoreRpc, type Question } from "./core-rpc.ts";
-import { asksWithoutLimit, mayRespond, touching, type Job } from "./job.ts";
+import { asksWithoutLimit, mayRespond, touch, touching, type Job } from "./job.ts";
 import { hasEnded, type SeenTask } from "./rpc.ts";
 
 /** Jobs as a client of 2025-11-25 drives them on one server. */
@@ -62,7 +62,9 @@ export class CoreWork {
     if (question === undefined || this.#random() > job.eagerness) return;
     this.#questions.delete(taskId);
     job.replied = true;
-    await touching(job, rpc.url, () => question.answer(job.word));
+    // A reply is accepted before it is stored, which may be after an outage: it is on its way until its question is seen to be closed.
+    job.replies = [...(job.replies ?? []), touch(job, rpc.url)];
+    await question.answer(job.word);
   }
 
   /**
@@ -70,6 +72,8 @@ export class CoreWork {
    * before it first showed that, on another connection, has come when it shows it for the second time.
    */
   #noteAnswered(job: Job, taskId: string): void {
+    for (const reply of job.replies ?? []) reply.until = Date.now();
+    delete job.replies;
     job.answered ??= { at: performance.now(), servers: new Set() };
     if (this.#closed.has(taskId)) job.answered.servers.add(this);
     this.#closed.add(taskId);

@@ -49,6 +49,8 @@ export interface Job {
   cancelSentAt?: number;
   /** In 2025-11-25 an answer is not acknowledged: it was sent, and then the question was seen to be closed. */
   replied?: boolean;
+  /** Those replies, until their question is seen to be closed. */
+  replies?: readonly Touch[];
   /** When (monotonic, in ms) and by whom the question was shown as answered. */
   answered?: { readonly at: number; readonly servers: Set<unknown> };
   /** Why its client last gave up on a server. */
@@ -124,11 +126,17 @@ export async function touching<T>(
   url: string,
   send: () => Promise<T>,
 ): Promise<readonly [T, Touch]> {
-  const touch: Touch = { url, since: Date.now(), until: Number.POSITIVE_INFINITY };
-  job.touches.push(touch);
+  const sent = touch(job, url);
   const answer = await send();
-  touch.until = Date.now();
-  return [answer, touch];
+  sent.until = Date.now();
+  return [answer, sent];
+}
+
+/** Keeps in mind that an answer or a cancel is on its way from now on: whoever learns of its arrival says so in `until`. */
+export function touch(job: Job, url: string): Touch {
+  const sent: Touch = { url, since: Date.now(), until: Number.POSITIVE_INFINITY };
+  job.touches.push(sent);
+  return sent;
 }
 
 /** Whether its client answers or cancels now. */
