@@ -68,10 +68,19 @@ export function addTools(tasks: Tasks, gates: Gates): void {
   tasks.tool("charge", { inputSchema }, async ({ word }, task) => {
     const [cause = "", order = ""] = word.split(" ");
     await task.step("reserve", () => gates.log(`reserve ${order}`));
-    await task.step("charge", () => {
-      if (!gates.isOpen(`fixed ${cause}`)) throw new Error(failures[cause]?.(order));
+    await task.step("charge", ({ idempotencyKey }) => {
+      const isFixed = gates.isOpen(`fixed ${cause}`);
+      gates.log(`${isFixed ? "charged" : "refused"} ${idempotencyKey} ${order}`);
+      if (!isFixed) throw new Error(failures[cause]?.(order));
     });
     return text(`charged ${order}`);
+  });
+  tasks.tool("transfer", { inputSchema }, async ({ word }, task) => {
+    await task.step("reach the bank", () => {
+      gates.log(`(waits) ${word}`);
+      return gates.opened(word, task.signal);
+    });
+    return text(word);
   });
   tasks.tool("quick", { inputSchema }, async ({ word }) => text(word));
   tasks.tool("markup", { inputSchema, requires: ["elicitation"] }, async ({ word }, task) => {
