@@ -19,10 +19,14 @@ export interface ExportedTask extends JournalRecording {
 const linesPerPage = 500;
 
 /** Records by what the tasks were chosen that are exported, without names and texts. */
-export async function exportBegins(services: RecordServices, selection: TaskSelection): Promise<void> {
+export async function exportBegins(
+  services: RecordServices,
+  selection: TaskSelection | { readonly id: string; readonly principal: string | null },
+): Promise<void> {
   const { principal } = selection;
   const person = typeof principal === "string" ? { person: await personNow(services, principal) } : {};
-  await recordAction(services, "export", { by: Object.keys(selection), ...person });
+  const by = Object.keys("id" in selection ? { id: true } : selection);
+  await recordAction(services, "export", { by, ...person });
 }
 
 /** Rejects with `unknown_task` if there is no such task, and with `task_unreadable` if it is damaged. */

@@ -1,5 +1,6 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { nextTurn } from "../runtime/next-turn.ts";
+import { personKeys } from "../store/secrets.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { StoredAction } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -10,28 +11,26 @@ import { type Admin, type AdminReads, reads } from "./operations.ts";
 import { recordAction } from "./record-action.ts";
 
 // That an operator saw data of a caller is recorded, once per operator, caller, hour and process. The record outlives the caller's data, so a
-// hash with a key stands for the caller, and an erasure destroys the key: from then on, nobody can say whose data it was.
-//
-// There are 256 keys, in one secret of the store, which every renewal reads: a key for each caller would be too many. The name of a caller
-// says which one is its. With a key, what was recorded of one in 256 other callers can no longer be found by their names either.
-
-const secret = "persons";
-const keys = 256;
-const keyBytes = 16;
+// hash with a key stands for the caller, and an erasure destroys the key: from then on, nobody can say whose data it was. Each caller of whom
+// anything is recorded has a key of its own, a secret of the store. What is read after an erasure gets a new key, and is recorded again.
 
 interface PersonServices {
   readonly store: TaskStore;
   readonly now: () => number;
 }
 
-/** Where the key of a caller is among all keys. */
-function placeOf(principal: string): number {
-  return (createHash("sha256").update(principal).digest()[0] ?? 0) * keyBytes;
+/** The name of the secret with the key of a caller. */
+function keyNameOf(principal: string): string {
+  return `${personKeys}${createHash("sha256").update(principal).digest("hex").slice(0, 32)}`;
 }
 
-/** All keys, as stored; null if there are none yet, unless a value makes them. */
-async function keptKeys({ store, now }: PersonServices, value: string | null): Promise<string | null> {
-  const command = { type: "keep_secret", now: now(), name: secret, value } as const;
+/** The key of a caller, as stored; null if there is none yet, unless a value makes it. */
+async function keptKey(
+  { store, now }: PersonServices,
+  principal: string,
+  value: string | null,
+): Promise<string | null> {
+  const command = { type: "keep_secret", now: now(), name: keyNameOf(principal), value } as const;
   return (await store.write<"keep_secret">(command)).value;
 }
 
@@ -42,11 +41,8 @@ export async function personOf(
   value: string | null = null,
 ): Promise<string | null> {
   try {
-    const kept = await keptKeys(services, value);
-    if (kept === null) return null;
-    const at = placeOf(principal);
-    const key = Buffer.from(kept, "base64url").subarray(at, at + keyBytes);
-    return createHmac("sha256", key).update(principal).digest("hex").slice(0, 32);
+    const key = await keptKey(services, principal, value);
+    return key && createHmac("sha256", key).update(principal).digest("hex").slice(0, 32);
   } catch (error) {
     if (error instanceof HoldfastError && error.code === "configuration") return null;
     throw error;
@@ -55,7 +51,7 @@ export async function personOf(
 
 /** The same, for a record that is made now. */
 export function personNow(services: PersonServices, principal: string): Promise<string | null> {
-  return personOf(services, principal, randomBytes(keys * keyBytes).toString("base64url"));
+  return personOf(services, principal, randomBytes(16).toString("base64url"));
 }
 
 /** Destroys the key of what stands for a caller. Resolves with false if the store is encrypted and its keys are not here. */
@@ -63,13 +59,10 @@ export async function forgetPerson(services: PersonServices, principal: string):
   const { store, now } = services;
   try {
     for (;;) {
-      const before = await keptKeys(services, null);
+      const before = await keptKey(services, principal, null);
       if (before === null) return true;
-      const all = Buffer.from(before, "base64url");
-      randomBytes(keyBytes).copy(all, placeOf(principal));
-      const value = all.toString("base64url");
-      const command = { type: "replace_secret", now: now(), name: secret, before, value } as const;
-      if ((await store.write<"replace_secret">(command)).replaced) return true;
+      const command = { type: "replace_secret", name: keyNameOf(principal), before, value: null } as const;
+      if ((await store.write<"replace_secret">({ ...command, now: now() })).replaced) return true;
     }
   } catch (error) {
     if (error instanceof HoldfastError && error.code === "configuration") return false;
@@ -105,7 +98,7 @@ const mostKnown = 10_000;
 /** Records whose data operators of one process read. */
 export class ReadRecords {
   readonly #services: PersonServices;
-  /** By operator and caller, what has recorded a read, or is about to. */
+  /** By operator and what stands for the caller, what has recorded a read, or is about to. */
   readonly #known = new Map<string, Promise<void>>();
   #hour = 0;
 
@@ -116,11 +109,14 @@ export class ReadRecords {
   async add(actor: string, operation: Operation, input: Input, answer: unknown): Promise<void> {
     const principal = await this.#principalOf(operation, input, answer);
     if (principal === undefined) return;
+    const person = await personNow(this.#services, principal);
     const hour = Math.floor(this.#services.now() / hourMs);
     if (hour !== this.#hour || this.#known.size >= mostKnown) this.#known.clear();
     this.#hour = hour;
-    const read = JSON.stringify([actor, principal]);
-    const recorded = this.#known.get(read) ?? this.#record(actor, operation, principal);
+    const read = JSON.stringify([actor, person ?? principal]);
+    const recorded =
+      this.#known.get(read) ??
+      recordAction({ ...this.#services, actor }, "read", { person, by: operation.name });
     this.#known.set(read, recorded);
     try {
       await recorded;
@@ -128,11 +124,6 @@ export class ReadRecords {
       this.#known.delete(read);
       throw error;
     }
-  }
-
-  async #record(actor: string, operation: Operation, principal: string): Promise<void> {
-    const person = await personNow(this.#services, principal);
-    await recordAction({ ...this.#services, actor }, "read", { person, by: operation.name });
   }
 
   /** Undefined for what is about no caller, or shows nothing of one. */

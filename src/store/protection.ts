@@ -8,7 +8,14 @@ import { Cipher, undecryptedWords, type Sealing } from "./cipher.ts";
 import type { KeyRing } from "./encryption-keys.ts";
 import { compareNames } from "../task/queue.ts";
 import { shownRecord } from "./tables/task.ts";
-import { check, SealedSecrets, unknownSecrets, type Secrets, type StoredSecrets } from "./secrets.ts";
+import {
+  check,
+  type ReadSecrets,
+  SealedSecrets,
+  unknownSecrets,
+  type Secrets,
+  type StoredSecrets,
+} from "./secrets.ts";
 
 /**
  * Whether a store is encrypted, and who may open it.
@@ -80,13 +87,11 @@ export class Protection {
   }
 
   /** How the texts are stored of a store that is only read, by an operator; undefined if in clear. */
-  static readOnly(
-    all: () => ReadonlyMap<string, string> | Promise<ReadonlyMap<string, string>>,
-    keys: KeyRing | undefined,
-  ): Promise<Sealing | undefined> {
+  static readOnly(read: ReadSecrets, keys: KeyRing | undefined): Promise<Sealing | undefined> {
     const kept = new Error("A store that is only read keeps no secrets.");
     const secrets: StoredSecrets = {
-      all: async () => all(),
+      all: async () => read(),
+      of: async (name) => read(name),
       keep: (_name, value) => Promise.resolve(value),
       replace: () => Promise.reject(kept),
     };

@@ -4,23 +4,37 @@ import { HoldfastError } from "../task/fault.ts";
 import { type Cipher, keyIdOf } from "./cipher.ts";
 import { columnsOf, type Row, secretPlace, text } from "./row.ts";
 
+/**
+ * How the names of secrets begin that are keys of single callers. There may be one for each caller, and no process keeps them: so they come
+ * after all other names, and renewals read only what comes before them.
+ */
+export const personKeys = "~person/";
+
 /** The secrets of an open store, as stored. */
 export interface StoredSecrets {
-  /** All of them, by their names. */
+  /** All but the keys of callers, by their names. */
   all(): Promise<ReadonlyMap<string, string>>;
+  /** That of the name, with its copies. */
+  of(name: string): Promise<ReadonlyMap<string, string>>;
   /** Resolves with the value that the name has now: this one unless there was one before. */
   keep(name: string, value: string): Promise<string>;
   /** Null deletes it. Resolves with false if the name has another value than `before`. */
   replace(name: string, before: string, value: string | null): Promise<boolean>;
 }
 
+/** Reads the secrets of a store: those of a name, or else all but the keys of callers. */
+export type ReadSecrets = (
+  name?: string,
+) => ReadonlyMap<string, string> | Promise<ReadonlyMap<string, string>>;
+
 /** Those of a store that reads and writes in this way. */
 export function storedSecrets(
-  all: () => ReadonlyMap<string, string> | Promise<ReadonlyMap<string, string>>,
+  read: ReadSecrets,
   write: (command: TaskCommand<"keep_secret" | "replace_secret">) => Promise<CommandResult>,
 ): StoredSecrets {
   return {
-    all: async () => all(),
+    all: async () => read(),
+    of: async (name) => read(name),
     keep: async (name, value) => {
       const kept = await write({ type: "keep_secret", now: 0, name, value });
       return "value" in kept ? (kept.value ?? value) : value;
@@ -80,7 +94,7 @@ export class SealedSecrets implements Secrets {
 
   async keep(name: string, value: string | null): Promise<string | null> {
     const { keyId } = this.#cipher;
-    const all = await this.#stored.all();
+    const all = await this.#stored.of(name);
     const own = nameFor(name, keyId);
     const found = this.#found(all, name);
     if (found !== undefined) {
@@ -103,7 +117,7 @@ export class SealedSecrets implements Secrets {
   }
 
   async replace(name: string, before: string, value: string | null): Promise<boolean> {
-    const all = await this.#stored.all();
+    const all = await this.#stored.of(name);
     const first = all.get(name);
     if (first === undefined || this.#found(all, name) !== before) return false;
     const sealed = value === null ? null : this.#sealed(name, value);
@@ -143,4 +157,9 @@ export function isCopyOf(copy: string, name: string): boolean {
 
 function nameFor(name: string, keyId: string): string {
   return `${name}@${keyId}`;
+}
+
+/** The ends of a range with a name and those of its copies. */
+export function rangeOf(name: string): readonly [string, string] {
+  return [name, `${name}A`]; // the character after that of copies
 }

@@ -1,5 +1,6 @@
-import { readdir, readFile } from "node:fs/promises";
+import { copyFile, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { Requestor } from "../../src/runtime/runtime.ts";
@@ -115,6 +116,24 @@ it("lists the tasks that have not ended, with the versions of their tools", asyn
   });
   await runtime.cancelNow(id, ann);
   expect(await runMain(["journal", "ls", "tasks.db"], { cwd })).toEqual({ code: 0, stdout: "", stderr: "" });
+});
+
+it("is recorded as an export, and warns where it cannot be", async () => {
+  const { cwd, id } = await waitingTask();
+  await runMain(["journal", "export", "tasks.db", id], { cwd });
+  await runMain(["journal", "ls", "tasks.db"], { cwd });
+  const { stdout } = await runMain(["admin", "tasks.db", "actions", "--principal", "ann", "--json"], { cwd });
+  expect(JSON.parse(stdout)).toMatchObject({ actions: [{ action: "export", detail: { by: ["id"] } }] });
+  expect(stdout).not.toContain('ann"');
+  // A damaged store is read all the same.
+  await copyFile(join(cwd, "tasks.db"), join(cwd, "copy.db"));
+  await copyFile(join(cwd, "tasks.db-wal"), join(cwd, "copy.db-wal"));
+  const db = new DatabaseSync(join(cwd, "copy.db"));
+  db.exec("DROP TABLE action");
+  db.close();
+  const copied = await runMain(["journal", "export", "copy.db", id], { cwd });
+  expect(copied).toMatchObject({ code: 0 });
+  expect(copied.stderr).toMatch(/^This is not among the recorded actions: /);
 });
 
 it("reads a Postgres database, too", async () => {

@@ -8,7 +8,7 @@ import { type TaskRecord, versionOf } from "../../task/record.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import { encryptionKeys } from "./admin/with-admin.ts";
+import { encryptionKeys, recordCopy } from "./admin/with-admin.ts";
 import type { StoredTaskJson, StoredTasksJson } from "../output/json-shapes.ts";
 import { table } from "../output/table.ts";
 
@@ -38,10 +38,15 @@ export async function listStored(
 
 /** `holdfast journal export STORE ID`: prints what the store has of a task, as input for `checkReplay`. */
 export async function exportTask(
-  { io, output }: Context,
+  context: Context,
   { store, id, options }: { readonly store: string; readonly id: string; readonly options: ExportOptions },
 ): Promise<ExitCode> {
+  const { io, output } = context;
   const recording = await readTasks(io, store, (tasks) => exportJournal(tasks, id));
+  const { principal } = recording;
+  const { exportBegins } = await import("../../admin/export-task.ts");
+  const unrecorded = await recordCopy(context, store, (to) => exportBegins(to, { id, principal }));
+  if (unrecorded !== undefined) output.note(unrecorded);
   // Indented for people and version control.
   const text = `${JSON.stringify(recording, undefined, 2)}\n`;
   if (options.output === undefined) await output.print(text);

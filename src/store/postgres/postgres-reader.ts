@@ -35,7 +35,7 @@ import {
   requestTable,
 } from "../tables/of-task.ts";
 import { assertProven, recordColumns } from "../tables/task.ts";
-import { secretsIn } from "../secrets.ts";
+import { rangeOf, secretsIn } from "../secrets.ts";
 import type { JournalPage, KeyedTask, QueuedPage, TaskFilter, WireName, ReserveMemory } from "../store.ts";
 import type { Database, SqlValue } from "./database.ts";
 import { defaultSchema, type Names, namesIn } from "./names.ts";
@@ -203,10 +203,12 @@ export class PostgresReader {
     return (await this.#first(this.#sql.anyTask, [])) !== undefined;
   }
 
-  /** By their names, as stored. */
-  async secrets(): Promise<ReadonlyMap<string, string>> {
-    return secretsIn(await this.#database.read(this.#sql.secrets));
-  }
+  readonly secrets = async (name?: string): Promise<ReadonlyMap<string, string>> =>
+    secretsIn(
+      await (name === undefined
+        ? this.#database.read(this.#sql.secrets)
+        : this.#database.read(this.#sql.secretsIn, [...rangeOf(name)])),
+    );
 
   get #codec(): Codec {
     return this.#database.codecs.reading;
@@ -322,7 +324,7 @@ export async function readPostgres<T>(
   try {
     await prepareSchema(database, names, undefined);
     const reader = new PostgresReader(database, names);
-    const sealing = await Protection.readOnly(() => reader.secrets(), keys);
+    const sealing = await Protection.readOnly(reader.secrets, keys);
     if (sealing !== undefined) database.codecs.use(sealing);
     return await read(reader);
   } catch (error) {

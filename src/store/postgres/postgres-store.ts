@@ -118,10 +118,7 @@ class PostgresStore implements TaskStore {
       });
       const { reader, renewals, queue, database } = parts;
       await this.#protection.begin({
-        secrets: storedSecrets(
-          () => renewals.secrets(),
-          (command) => queue.write(command),
-        ),
+        secrets: storedSecrets(renewals.secrets, (command) => queue.write(command)),
         hasTasks: () => reader.hasTasks(),
         encrypt: (sealing) => database.codecs.use(sealing),
         close: () => parts.close(),

@@ -10,6 +10,7 @@ import {
   smallOutcome,
 } from "../tables/of-task.ts";
 import { finished, isBlocked, isListed, isWaiting, recordList, unfinished } from "../tables/task.ts";
+import { personKeys } from "../secrets.ts";
 import type { Names } from "./names.ts";
 import { withQueuedHandlers } from "./postgres-admin.ts";
 import type { Row } from "../row.ts";
@@ -33,7 +34,8 @@ export function readStatements(names: Names) {
     `coalesce(principal, '') = coalesce(${principal}::text, '') AND (principal IS NULL) = (${principal}::text IS NULL)`;
   return {
     anyTask: `SELECT id FROM ${names.task} WHERE id > '' ORDER BY id LIMIT 1`,
-    secrets: `SELECT name, value FROM ${names.secret}`,
+    secrets: `SELECT name, value FROM ${names.secret} WHERE name < '${personKeys}'`,
+    secretsIn: `SELECT name, value FROM ${names.secret} WHERE name >= $1 AND name < $2`,
     tasks: `SELECT ${recordColumns} FROM ${task} WHERE id = ANY($1::text[])`,
     /** Without large outcomes: many rows are read together. */
     withOutcomes: `SELECT ${recordColumns}, ${smallOutcome} FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id

@@ -186,7 +186,7 @@ async function readOnce<T>(
     assertMigrated(db, file);
     const reader = new SqliteReader(new Statements(db));
     db.exec("BEGIN");
-    const sealing = await Protection.readOnly(() => reader.secrets(), keys);
+    const sealing = await Protection.readOnly(reader.secrets, keys);
     if (sealing !== undefined) reader.encrypt(sealing);
     return await read(storedTasks(reader));
   } finally {

@@ -20,6 +20,7 @@ import {
   requestTable,
 } from "../tables/of-task.ts";
 import { insertInto, replaceInto, upsertInto } from "../tables/statements.ts";
+import { personKeys } from "../secrets.ts";
 import { secretTable, sessionTable } from "../tables/tables.ts";
 import {
   finished,
@@ -303,7 +304,8 @@ export const insertSecret = `${insertInto(secretTable)} ON CONFLICT (name) DO NO
 export const updateSecret = "UPDATE secret SET value = ? WHERE name = ?";
 export const selectAnyTask = "SELECT 1 FROM task WHERE id > '' LIMIT 1";
 export const selectSecret = "SELECT value FROM secret WHERE name = ?";
-export const selectSecrets = "SELECT name, value FROM secret";
+export const selectSecrets = `SELECT name, value FROM secret WHERE name < '${personKeys}'`;
+export const selectSecretsIn = "SELECT name, value FROM secret WHERE name >= ? AND name < ?";
 export const deleteSecret = "DELETE FROM secret WHERE name = ?";
 
 export const selectHasTask = "SELECT 1 FROM task WHERE id = ?";

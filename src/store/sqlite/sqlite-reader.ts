@@ -33,7 +33,7 @@ import type { LineList, TaskLine } from "../../task/task-line.ts";
 import { ownersPage, type PieceOwner } from "../left-pieces.ts";
 import type { LimitPlace } from "../limits.ts";
 import type { QueueLength } from "../admin-store.ts";
-import { secretsIn } from "../secrets.ts";
+import { rangeOf, secretsIn } from "../secrets.ts";
 import type { StoredSession } from "../session-store.ts";
 import type { JournalPage, KeyedTask, ListedEntry, QueuedPage, TaskFilter, WireName } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
@@ -315,10 +315,12 @@ export class SqliteReader {
     return this.#sql.get(sql.selectAnyTask) !== undefined;
   }
 
-  /** By their names, as stored. */
-  secrets(): ReadonlyMap<string, string> {
-    return secretsIn(this.#sql.all(sql.selectSecrets));
-  }
+  readonly secrets = (name?: string): ReadonlyMap<string, string> =>
+    secretsIn(
+      name === undefined
+        ? this.#sql.all(sql.selectSecrets)
+        : this.#sql.all(sql.selectSecretsIn, ...rangeOf(name)),
+    );
 
   close(): void {
     this.#sql.db.close();

@@ -99,10 +99,7 @@ export class StoreOnSqlite implements TaskStore {
       });
       const { reader, writer } = database;
       await this.#protection.begin({
-        secrets: storedSecrets(
-          () => reader.secrets(),
-          (command) => writer.write(command),
-        ),
+        secrets: storedSecrets(reader.secrets, (command) => writer.write(command)),
         hasTasks: async () => reader.hasTasks(),
         encrypt: (sealing) => database.encrypt(sealing),
         close: () => database.close(),

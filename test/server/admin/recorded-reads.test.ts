@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { AdminAction } from "holdfast";
 import { sqliteStore } from "holdfast/sqlite";
 import { endTasksOf } from "../../../src/admin/end-tasks-of.ts";
-import { ReadRecords } from "../../../src/admin/record-reads.ts";
+import { forgetPerson, personNow, personOf, ReadRecords } from "../../../src/admin/record-reads.ts";
 import { reads } from "../../../src/admin/operations.ts";
 import { memoryStore } from "holdfast/memory";
 import { databasePath, operated } from "./operated.ts";
@@ -61,6 +61,23 @@ it("keeps what was recorded of an erased caller, and nobody can say any more who
   expect([erased?.action, read?.action]).toEqual(["erase", "read"]);
   expect(read?.detail).toEqual({ ...(erased?.detail as object), by: "show" });
   expect(await tasks.admin.actions({ principal: "carla" })).toEqual([]);
+  // What comes afterwards is read for the first time, once, although the same operator read in this hour before.
+  const next = await ended("ok");
+  await Promise.all([remote().show(next), remote().show(next), remote().timeline(next)]);
+  expect(shown(await tasks.admin.actions({ principal: "carla" }))).toEqual([["ann", "read", null]]);
+});
+
+it("still finds what was recorded of all others after an erasure", async () => {
+  const services = { store: memoryStore(), now: () => 0 };
+  await services.store.open({ id: "own", handlers: [] });
+  const others = Array.from({ length: 600 }, (_, other) => `caller ${other}`);
+  const persons = await Promise.all(others.map((other) => personNow(services, other)));
+  expect(new Set(persons).size).toBe(600);
+  await personNow(services, "carla");
+  expect(await forgetPerson(services, "carla")).toBe(true);
+  expect(await personOf(services, "carla")).toBeNull();
+  expect(await Promise.all(others.map((other) => personOf(services, other)))).toEqual(persons);
+  await services.store.close();
 });
 
 it("shows what a store does not record, and records it at the next read", async () => {

@@ -100,6 +100,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "read.tasks": [[id(7), id(8)]],
   "read.anyTask": [],
   "read.secrets": [],
+  "read.secretsIn": ["name", "nameA"],
   "read.withOutcomes": [[id(18), id(20)]],
   "read.outcome": [id(20)],
   "read.snapshot": [id(18)],

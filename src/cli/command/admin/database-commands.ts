@@ -162,8 +162,9 @@ async function dump(
   const since = options.since === undefined ? undefined : resolve(io.cwd, options.since);
   const blobs = await blobsIn(context, options.blobs);
   const { dumpStore } = await import("../../../store/data-care.ts");
-  const { recordDump } = await import("./with-admin.ts");
-  const unrecorded = await recordDump(context, given.place);
+  const { recordCopy } = await import("./with-admin.ts");
+  const { recordAction } = await import("../../../admin/record-action.ts");
+  const unrecorded = await recordCopy(context, given.place, (services) => recordAction(services, "dump"));
   const made = await unlessStopped("no dump was made", (signal) =>
     dumpStore(at, file, { now: io.now(), since, blobs, signal }),
   );
@@ -174,10 +175,7 @@ async function dump(
     json: { file, tasks, changed, unreadable, withoutFiles, bytes, seconds: ms / 1_000 } satisfies DumpJson,
     text: `dumped ${what} to ${word}: ${sizeText(bytes)}, ${spanText(ms)}\n`,
     notes: [unreadable.length > 0 && `not dumped, because they cannot be read: ${unreadable.join(", ")}`],
-    warnings: [
-      unrecorded !== undefined && `the dump is not among the recorded actions: ${unrecorded}`,
-      withoutFiles > 0 && missingFiles(tasksText(withoutFiles), options.blobs),
-    ],
+    warnings: [unrecorded ?? false, withoutFiles > 0 && missingFiles(tasksText(withoutFiles), options.blobs)],
     isWhole: unreadable.length === 0,
   };
 }

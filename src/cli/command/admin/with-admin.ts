@@ -11,6 +11,7 @@ import type { Context } from "../../context.ts";
 import type { Io } from "../../io.ts";
 import { type KeyRing, readKeys } from "../../../store/encryption-keys.ts";
 import { openAdmin, type OpenAdmin } from "../../../admin/open-admin.ts";
+import type { RecordServices } from "../../../admin/record-action.ts";
 import { remoteAdmin } from "../../../admin/remote-admin.ts";
 import { openedStore } from "../../../store/encrypted-store.ts";
 import { existingStore } from "../../../store/from-url.ts";
@@ -189,17 +190,23 @@ export async function withAdmin<Result>(
   }
 }
 
-/** Resolves with why a dump cannot be recorded: one of a damaged store, or of one that is only to be read, is made all the same. */
-export async function recordDump(context: Context, place: string): Promise<string | undefined> {
-  const { recordAction } = await import("../../../admin/record-action.ts");
+/**
+ * Records what reads a store without opening it as an operator does, a dump or an export. That of a damaged store, or of one that is only to be
+ * read, is made all the same: it resolves with a warning that says why it cannot be recorded.
+ */
+export async function recordCopy(
+  context: Context,
+  place: string,
+  record: (services: RecordServices) => Promise<void>,
+): Promise<string | undefined> {
   try {
     await withAdmin(context, { place, options: {} }, async ({ store, now, actor }) =>
-      store === undefined ? undefined : recordAction({ store, now, actor }, "dump"),
+      store === undefined ? undefined : record({ store, now, actor }),
     );
     return undefined;
   } catch (error) {
     if (error instanceof Stopped) throw error;
-    return error instanceof Error ? error.message : String(error);
+    return `This is not among the recorded actions: ${error instanceof Error ? error.message : String(error)}`;
   }
 }
 
