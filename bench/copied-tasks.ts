@@ -7,8 +7,8 @@ import { ServerProcess } from "./server-process.ts";
 
 /** The tables with rows of a task. */
 const tables = ["task", "request", "journal", "outcome"] as const;
-/** Copies are older than the original task, each by this much than the next one. */
-const apartMs = 20;
+/** Copies are older than the original task, each by so much than the next one that the oldest is not expired yet. */
+const apartMsOf = (count: number): number => Math.min(20, Math.floor(43_200_000 / count));
 const times = ["created_at", "updated_at", "finished_at", "started_at", "sweep_at", "run_until"];
 
 /** Creates the one task of a server that is copied. */
@@ -46,7 +46,7 @@ export async function madeBy(script: string, folder: string, makeTask: MakeTask)
 }
 
 /** No other process uses the file, and a half-written one is useless, so it needs neither a journal nor an fsync. */
-function copyTask(database: string, count: number): void {
+export function copyTask(database: string, count: number): void {
   const db = new DatabaseSync(database);
   try {
     db.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000");
@@ -57,6 +57,7 @@ function copyTask(database: string, count: number): void {
 }
 
 function copies(db: DatabaseSync, table: (typeof tables)[number], count: number): string {
+  const apartMs = apartMsOf(count);
   const rows = db.prepare("SELECT name FROM pragma_table_info(?) WHERE name <> 'seq'").all(table);
   const columns = rows.map(({ name }) => String(name));
   const id = table === "task" ? "id" : "task_id";

@@ -61,26 +61,32 @@ interface Round {
   readonly generatorLoad: number;
 }
 
+/** Runs each unit over and over, all at the same time, for this long, and waits for the last ones: how many, and how long that took (ms). */
+export async function keepBusy(
+  units: readonly Unit[],
+  ms: number,
+): Promise<{ readonly done: number; readonly ms: number; readonly perSecond: number }> {
+  const begin = performance.now();
+  let done = 0;
+  await Promise.all(
+    units.map(async (unit) => {
+      for (; performance.now() - begin < ms; done++) await unit();
+    }),
+  );
+  const tookMs = performance.now() - begin;
+  return { done, ms: tookMs, perSecond: (done / tookMs) * 1_000 };
+}
+
 /** Keeps all connections busy for that long. */
 function round(side: Side, ms: number): Promise<Round> {
   return withClients(side, connections, async (units) => {
     const cpu = process.cpuUsage();
     const serverCpuMs = cpuMsOf(side);
-    const begin = performance.now();
-    let done = 0;
-    await Promise.all(
-      units.map(async (unit) => {
-        while (performance.now() - begin < ms) {
-          await unit();
-          done++;
-        }
-      }),
-    );
-    const elapsedMs = performance.now() - begin;
+    const { done, ms: elapsedMs, perSecond } = await keepBusy(units, ms);
     const { user, system } = process.cpuUsage(cpu);
     const spentMs = cpuMsOf(side);
     return {
-      perSecond: (done / elapsedMs) * 1_000,
+      perSecond,
       cpuMs: spentMs === undefined || serverCpuMs === undefined ? undefined : (spentMs - serverCpuMs) / done,
       generatorLoad: (user + system) / 1_000 / elapsedMs,
     };

@@ -43,6 +43,10 @@ export class ServerProcess {
     return new ServerProcess(line.toString().trim(), child, kill);
   }
 
+  get pid(): number {
+    return this.#child.pid ?? Number.NaN;
+  }
+
   /** Processor time of all its threads so far, in steps of 10 ms; undefined if the system has no /proc. */
   cpuMs(): number | undefined {
     try {

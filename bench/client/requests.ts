@@ -67,7 +67,7 @@ export class StatelessRequests implements Requests {
   }
 }
 
-/** Requests of revision 2025-11-25 in a session. A call asks for a task. */
+/** Requests of revision 2025-11-25 in a session. A call asks for a task, unless it is plain. */
 export class SessionRequests implements Requests {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -88,6 +88,10 @@ export class SessionRequests implements Requests {
 
   call(tool: string, args: object): Buffer {
     return this.#request("tools/call", { name: tool, arguments: args, task: { ttl: 3_600_000 } });
+  }
+
+  plainCall(tool: string, args: object): Buffer {
+    return this.#request("tools/call", { name: tool, arguments: args });
   }
 
   get(taskId: string): Buffer {

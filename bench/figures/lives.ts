@@ -21,7 +21,7 @@ export function livesOf20260728(server: ServerProcess, tool = "add"): Side {
 }
 
 /** Starts a task, polls it, and fetches its result. */
-function livesOf20251125(server: ServerProcess): Side {
+export function livesOf20251125(server: ServerProcess): Side {
   return {
     servers: [server],
     client: async (connection) => {

@@ -1,5 +1,13 @@
 // Runs lives of jobs in another queue, as told by the process that started it, with which it ends: node peer.js KIND URL SCHEMA
+import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 
 const [, , kind = "", url = "", schema = "", most = "50"] = process.argv;
 /** The most that are ever in flight. @type {number} */
@@ -115,31 +123,95 @@ async function dbos() {
   return async () => void (await work(19, 23));
 }
 
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Restate: a service with one step in this process, called through its engine, which is a process of its own and keeps its own files. */
+async function restate() {
+  const sdk = await load("@restatedev/restate-sdk");
+  const clients = await load("@restatedev/restate-sdk-clients");
+  const [ingress, admin, node, own] = [
+    await freePort(),
+    await freePort(),
+    await freePort(),
+    await freePort(),
+  ];
+  const add = async (/** @type {any} */ context, /** @type {{ a: number, b: number }} */ { a, b }) =>
+    context.run("add", () => a + b);
+  await sdk.serve({
+    services: [sdk.service({ name: "work", handlers: { add } })],
+    port: own,
+    logger: () => undefined,
+  });
+  const files = mkdtempSync(join(tmpdir(), "restate-"));
+  const system = `restate-server-${process.platform}-${process.arch}`;
+  const program = new URL(`./node_modules/@restatedev/${system}/bin/restate-server`, import.meta.url);
+  const engine = spawn(fileURLToPath(program), ["--no-logo", "--base-dir", files], {
+    stdio: "ignore",
+    env: {
+      ...process.env,
+      RESTATE_DISABLE_TELEMETRY: "true",
+      RESTATE_LISTEN_MODE: "tcp",
+      RESTATE_BIND_IP: "127.0.0.1",
+      RESTATE_BIND_PORT: String(node),
+      RESTATE_INGRESS__BIND_ADDRESS: `127.0.0.1:${ingress}`,
+      RESTATE_ADMIN__BIND_ADDRESS: `127.0.0.1:${admin}`,
+    },
+  });
+  process.on("exit", () => {
+    engine.kill("SIGKILL");
+    rmSync(files, { recursive: true, force: true, maxRetries: 5 });
+  });
+  const deployment = {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ uri: `http://127.0.0.1:${own}` }),
+  };
+  const register = () =>
+    fetch(`http://127.0.0.1:${admin}/deployments`, deployment).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  while (!(await register())) {
+    if (engine.exitCode !== null) throw new Error("The engine of Restate has ended.");
+    await pause(100);
+  }
+  const client = clients.connect({ url: `http://127.0.0.1:${ingress}` }).serviceClient({ name: "work" });
+  return async () => void (await client.add({ a: 19, b: 23 }));
+}
+
 /** @type {Record<string, () => Promise<() => Promise<void>>>} */
 const kinds = {
   graphile: () => graphile(false),
   "graphile-tuned": () => graphile(true),
   "pg-boss": boss,
   dbos,
+  restate,
 };
 
 const start = kinds[kind];
 if (start === undefined) throw new Error(`There is no ${kind}.`);
 const life = await start();
 
-/** @param {number} ms */
-async function keepWorking(ms) {
+/** @param {{ ms: number, inFlight?: number }} order */
+async function keepWorking({ ms, inFlight: most = inFlight }) {
   const [before, begin] = [process.cpuUsage(), performance.now()];
-  let done = 0;
+  let lives = 0;
   const keepBusy = async () => {
-    for (; performance.now() - begin < ms; done++) await life();
+    for (; performance.now() - begin < ms; lives++) await life();
   };
-  await Promise.all(Array.from({ length: inFlight }, keepBusy));
+  await Promise.all(Array.from({ length: most }, keepBusy));
   const { user, system } = process.cpuUsage(before);
-  const perSecond = (done / (performance.now() - begin)) * 1_000;
-  process.send?.({ perSecond, cpuMs: (user + system) / 1_000 });
+  const perSecond = (lives / (performance.now() - begin)) * 1_000;
+  process.send?.({ lives, perSecond, cpuMs: (user + system) / 1_000 });
 }
 
-process.on("message", (/** @type {{ ms: number }} */ { ms }) => void keepWorking(ms));
+process.on("message", (/** @type {{ ms: number }} */ order) => void keepWorking(order));
 process.on("disconnect", () => process.exit());
 process.send?.("ready");

@@ -1,23 +1,19 @@
 import { performance } from "node:perf_hooks";
 import type { Measurement } from "../figures/figure.ts";
 import { inTurn } from "../in-turn.ts";
-import type { Effort, Unit } from "../load.ts";
+import { keepBusy, type Effort, type Unit } from "../load.ts";
 import { median, percentile } from "../statistics.ts";
-import { cpuMsBelow } from "./cpu-below.ts";
+import { cpuMsBelow } from "../process-tree.ts";
 import type { PostgresRun } from "./figures/figure.ts";
 
 export const inFlight = 50;
 
-/** Units per second, with so many concurrent units for this long. */
-export async function rateOf(unit: Unit, ms: number, most = inFlight): Promise<number> {
-  const begin = performance.now();
-  let done = 0;
-  const keepBusy = async (): Promise<void> => {
-    for (; performance.now() - begin < ms; done++) await unit();
-  };
-  await Promise.all(Array.from({ length: most }, keepBusy));
-  return (done / (performance.now() - begin)) * 1_000;
-}
+/** The same unit, so many times at a time. */
+export const unitsIn = (unit: Unit, ms: number, most = inFlight): ReturnType<typeof keepBusy> =>
+  keepBusy(
+    Array.from({ length: most }, () => unit),
+    ms,
+  );
 
 /** How long each unit takes, in ms, one after another for this long. */
 export async function timesOf(unit: Unit, ms: number): Promise<readonly number[]> {
@@ -41,7 +37,7 @@ export async function compareRates(
     const spent = (): number =>
       process.cpuUsage().user + process.cpuUsage().system + cpuMsBelow(place.pid) * 1_000;
     const before = spent();
-    const rate = await rateOf(unit, ms);
+    const { perSecond: rate } = await unitsIn(unit, ms);
     of.push((spent() - before) / rate);
     return rate;
   };

@@ -3,9 +3,7 @@
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 import { OwnServer } from "../../test/postgres/own-server.ts";
-import { createSdk } from "../figures/create.ts";
 import type { Figure } from "../figures/figure.ts";
-import { lives as httpLives } from "../figures/lives.ts";
 import { benchOptions, runBench } from "../run-bench.ts";
 import { creates, createsBehindBacklog } from "./figures/creates.ts";
 import type { PostgresFigure } from "./figures/figure.ts";
@@ -29,15 +27,10 @@ const all: readonly PostgresFigure[] = [
   push,
 ];
 
-const beside: ReadonlySet<string> = new Set([...lives, alone, wal].map(({ name }) => name));
-/** Its name is that of a figure on Postgres, too. */
-const inMemory: Figure = { ...httpLives, name: "lives-sdk" };
-
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   // Another database than the temporary one: schemas are created in it and dropped.
-  // With peers: the same work as other systems do it, on Postgres and in memory.
-  options: { ...benchOptions, url: { type: "string" }, peers: { type: "boolean", default: false } },
+  options: { ...benchOptions, url: { type: "string" } },
 });
 
 await using servers = new AsyncDisposableStack();
@@ -58,7 +51,4 @@ const figures = all.map((figure): Figure => ({
   measure: async (run) => figure.measure({ ...run, place: await placeOf(values.url) }),
 }));
 // The folder also holds the data of the started server. TMPDIR names another one.
-const chosen = values.peers
-  ? [createSdk, inMemory, ...figures.filter(({ name }) => beside.has(name))]
-  : figures;
-await runBench({ ...values, figures: chosen, names: positionals, folder: tmpdir() });
+await runBench({ ...values, figures, names: positionals, folder: tmpdir() });

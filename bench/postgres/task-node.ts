@@ -19,32 +19,48 @@ export interface TaskNodeOptions {
   readonly steps?: number;
   /** The length of its result. */
   readonly bytes?: number;
+  /** How many handlers may run at a time. Default 64. */
+  readonly concurrency?: number;
 }
 
 /** A process of the library without its servers: it creates, runs and reads tasks through the runtime. */
 export class TaskNode implements AsyncDisposable {
   readonly #runtime: Runtime;
+  readonly #letGo: () => void;
 
-  private constructor(runtime: Runtime) {
+  private constructor(runtime: Runtime, letGo: () => void) {
     this.#runtime = runtime;
+    this.#letGo = letGo;
   }
 
   /** With the default options, except for the number of tasks that may wait. */
   static async start(
     store: TaskStore,
-    { roles = ["serve", "work"], hasStep = false, steps = 0, bytes = 2 }: TaskNodeOptions = {},
+    {
+      roles = ["serve", "work"],
+      hasStep = false,
+      steps = 0,
+      bytes = 2,
+      concurrency = 64,
+    }: TaskNodeOptions = {},
   ): Promise<TaskNode> {
     const registry = new Registry();
+    const held = Promise.withResolvers<void>();
+    registry.add("hold", {}, async () => {
+      await held.promise;
+      return { content: [] };
+    });
     registry.add("wait", {}, (_, task) => task.waitForEvent("never", "never"));
     registry.add("add", {}, async (_, task) => {
       if (hasStep) await task.step("add", async () => 19 + 23);
       for (let n = 0; n < steps; n++) await task.step(`add ${n}`, async () => 19 + 23);
       return { content: [{ type: "text", text: "42".padEnd(bytes, ".") }] };
     });
-    const options = { roles, maxUnfinished: null, maxRetained: null, maxBodyBytes: 2 * bytes + 1_048_576 };
+    const limits = { maxUnfinished: null, maxRetained: null, maxBodyBytes: 2 * bytes + 1_048_576 };
+    const options = { roles, concurrency, ...limits };
     const runtime = createRuntime({ store, registry, options });
     await runtime.start();
-    return new TaskNode(runtime);
+    return new TaskNode(runtime, held.resolve);
   }
 
   /** Creates a task; resolves when it is durable. */
@@ -78,6 +94,7 @@ export class TaskNode implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.#letGo();
     return this.#runtime.stop();
   }
 }

@@ -1,5 +1,9 @@
-/** What was measured of an axis. */
+import type { Machine } from "../machine.ts";
+
+/** What was measured of an axis, and where. */
 export interface Line {
+  readonly machine: Machine;
+  readonly settings: { readonly rounds: number; readonly roundMs: number };
   readonly name: string;
   readonly title: string;
   readonly of: string;

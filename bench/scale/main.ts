@@ -1,19 +1,19 @@
-// Measures what a task costs, against the size of what is there beside it: npm run bench:scale [-- NAME...] [--minutes N] [--largest N]
-// [--out FOLDER] [--folder PATH]. Writes scale.json and a chart for each axis; what they mean is in docs/operate/performance.md.
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+// Measures what a task costs, against the size of what is there beside it: npm run bench:scale [-- AXIS...] [--minutes N] [--largest N]
+// [--folder PATH]. Keeps what it finds in bench/results/scale.json, of which npm run docs:bench makes the charts; other axes stay there.
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { describeMachine } from "../machine.ts";
 import { median } from "../statistics.ts";
-import { axes, costOf, type Axis } from "./axes.ts";
-import { chart, type Line, type Measured } from "./chart.ts";
+import { axes, type Axis } from "./axes.ts";
+import type { Line, Measured } from "./chart.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     minutes: { type: "string", default: "30" },
     largest: { type: "string", default: "Infinity" },
-    out: { type: "string", default: "bench/scale/results" },
+    out: { type: "string", default: "bench/results" },
     // Not the system's temporary folder, which is often in memory.
     folder: { type: "string", default: ".holdfast" },
   },
@@ -30,12 +30,12 @@ const roundMs = Math.max(50, (Number(values.minutes) * 60_000) / 2 / (2 * rounds
 async function measure(axis: Axis, size: number, folder: string): Promise<Measured> {
   await using smallest = await axis.open(axis.sizes[0] ?? 1, folder);
   await using point = await axis.open(size, folder);
-  await costOf(smallest, roundMs / 2);
-  await costOf(point, roundMs / 2);
+  await smallest.cost(roundMs / 2);
+  await point.cost(roundMs / 2);
   const costs: { readonly cost: number; readonly ratio: number }[] = [];
   for (let round = 0; round < rounds; round++) {
-    const before = await costOf(smallest, roundMs);
-    const cost = await costOf(point, roundMs);
+    const before = await smallest.cost(roundMs);
+    const cost = await point.cost(roundMs);
     costs.push({ cost, ratio: cost / before });
   }
   return {
@@ -46,24 +46,28 @@ async function measure(axis: Axis, size: number, folder: string): Promise<Measur
 }
 
 await mkdir(values.folder, { recursive: true });
-const folder = await mkdtemp(join(resolve(values.folder), "scale-"));
-const machine = await describeMachine(folder);
-const lines: Line[] = [];
-for (const axis of chosen) {
-  const { name, title, of, per } = axis;
-  const measured: Measured[] = [];
-  for (const size of axis.sizes.filter((each) => each <= largest)) {
-    const found = await measure(axis, size, folder);
-    measured.push(found);
-    console.log(
-      `${name} ${size}: ${found.costUs.toFixed(1)} µs per ${per}, ${found.ratio.toFixed(2)} times that of the smallest`,
-    );
-  }
-  lines.push({ name, title, of, per, points: measured });
-}
-await rm(folder, { recursive: true, force: true, maxRetries: 5 });
 await mkdir(values.out, { recursive: true });
-const settings = { rounds, roundMs, database: "SQLite, synchronous FULL" };
-await writeFile(join(values.out, "scale.json"), `${JSON.stringify({ machine, settings, lines }, null, 2)}\n`);
-for (const line of lines) await writeFile(join(values.out, `${line.name}.svg`), chart(line));
-console.log(`The figures and their charts are in ${values.out}.`);
+const folder = await mkdtemp(join(resolve(values.folder), "scale-"));
+const file = join(values.out, "scale.json");
+const text = await readFile(file, "utf8").catch(() => "[]");
+const kept = new Map((JSON.parse(text) as Line[]).map((line) => [line.name, line]));
+try {
+  for (const axis of chosen) {
+    const { name, title, of, per } = axis;
+    const machine = await describeMachine(folder);
+    const measured: Measured[] = [];
+    for (const size of axis.sizes.filter((each) => each <= largest)) {
+      const found = await measure(axis, size, folder);
+      measured.push(found);
+      console.log(
+        `${name} ${size}: ${found.costUs.toFixed(1)} µs per ${per}, ${found.ratio.toFixed(2)} times that of the smallest`,
+      );
+    }
+    kept.set(name, { name, title, of, per, machine, settings: { rounds, roundMs }, points: measured });
+    const lines = axes.flatMap((each) => kept.get(each.name) ?? []);
+    await writeFile(file, `${JSON.stringify(lines, null, 2)}\n`);
+  }
+} finally {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+}
+console.log(`The figures are in ${file}.`);

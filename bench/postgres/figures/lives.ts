@@ -1,7 +1,7 @@
 import type { Measurement } from "../../figures/figure.ts";
 import { median } from "../../statistics.ts";
 import { withClient } from "../../../test/postgres/with-client.ts";
-import { cpuMsBelow } from "../cpu-below.ts";
+import { cpuMsBelow } from "../../process-tree.ts";
 import { compare, inFlight } from "../in-flight.ts";
 import { NodeProcess, type PeerKind } from "../node-process.ts";
 import { withSchemas } from "../place.ts";
@@ -98,7 +98,7 @@ export const wal: PostgresFigure = {
       const cpu: number[] = [];
       const written = async (of: NodeProcess, ms: number, spent?: number[]): Promise<number> => {
         const before = { bytes: await walBytes({ place }), cpu: cpuMsBelow(place.pid) };
-        const lived = ((await of.work(ms)).perSecond * ms) / 1_000;
+        const { lives: lived } = await of.work(ms);
         spent?.push(((cpuMsBelow(place.pid) - before.cpu) / lived) * 1_000);
         return ((await walBytes({ place })) - before.bytes) / lived / 1_000;
       };

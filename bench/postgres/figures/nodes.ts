@@ -1,8 +1,8 @@
 import type { Measurement } from "../../figures/figure.ts";
 import { median } from "../../statistics.ts";
-import { cpuMsBelow } from "../cpu-below.ts";
+import { cpuMsBelow } from "../../process-tree.ts";
 import { compare, inFlight } from "../in-flight.ts";
-import { NodeProcess, type NodeSettings } from "../node-process.ts";
+import { NodeGroup, type NodeSettings } from "../node-process.ts";
 import { withSchemas } from "../place.ts";
 import type { PostgresFigure, PostgresRun } from "./figure.ts";
 
@@ -35,8 +35,10 @@ type Roles = Pick<NodeSettings, "roles">;
 
 async function measure({ place, effort }: PostgresRun, each: readonly Roles[]): Promise<Measurement> {
   return withSchemas(place, async (freshName) => {
-    await using group = await NodeGroup.start(place.url, freshName(), each);
-    await using one = await NodeGroup.start(place.url, freshName(), [{}]);
+    const { url } = place;
+    const [schema, other] = [freshName(), freshName()];
+    await using group = await NodeGroup.start(each.map((roles) => ({ url, schema, ...roles })));
+    await using one = await NodeGroup.start([{ url, schema: other }]);
     const shares: number[] = [];
     const costs: number[] = [];
     const measured = async (ms: number): Promise<number> => {
@@ -54,30 +56,4 @@ async function measure({ place, effort }: PostgresRun, each: readonly Roles[]): 
     const remark = `each task cost Postgres ${Math.round(cost)} µs of CPU time, ${share}% of the total`;
     return { ...found, remark };
   });
-}
-
-class NodeGroup implements AsyncDisposable {
-  readonly #nodes: readonly NodeProcess[];
-
-  private constructor(nodes: readonly NodeProcess[]) {
-    this.#nodes = nodes;
-  }
-
-  static async start(url: string, schema: string, each: readonly Roles[]): Promise<NodeGroup> {
-    const started: NodeProcess[] = [];
-    // One after another: the first one creates the schema.
-    for (const roles of each) started.push(await NodeProcess.start({ url, schema, ...roles }));
-    return new NodeGroup(started);
-  }
-
-  async work(ms: number): Promise<{ readonly perSecond: number; readonly cpuMs: number }> {
-    const done = await Promise.all(this.#nodes.map((node) => node.work(ms)));
-    const sum = (of: (one: (typeof done)[number]) => number): number =>
-      done.reduce((total, one) => total + of(one), 0);
-    return { perSecond: sum((one) => one.perSecond), cpuMs: sum((one) => one.cpuMs) };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#nodes.map((node) => node[Symbol.asyncDispose]()));
-  }
 }
