@@ -8,7 +8,7 @@ import {
 import type { HttpRefusal } from "../../runtime/events/server-event.ts";
 import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import { refused, type RefusedRequest } from "../faults.ts";
-import type { Outgoing } from "./exchange.ts";
+import { isStreamAnswer, type Outgoing } from "./exchange.ts";
 import { type Cors, isTooFast, refuse, tooFastRequests } from "./refusals.ts";
 import type { FetchHandlerOptions, ProtectedResource } from "./http-options.ts";
 import type { TaskServer } from "../task-server.ts";
@@ -17,7 +17,6 @@ import { openRequestsLimits, type OpenRequestsLimits } from "./body-reads.ts";
 import { PerPrincipal } from "../limits.ts";
 import { tooManyOpen, tooManyStreams } from "./sessions/refusals.ts";
 import { requestIds } from "./sessions/request-ids.ts";
-import { isStream, watchedStream } from "./outgoing-stream.ts";
 
 /** Reports an answer by which HTTP refuses a request. Refusals of JSON-RPC have a success status, or are reported where they occur. */
 export function reportHttpRefusal(events: ServerEvents, answer: Response, request: RefusedRequest): void {
@@ -120,8 +119,6 @@ export interface Arrived {
   /** The parsed JSON of a POST; undefined for other methods. */
   readonly body: unknown;
   readonly sender: Sender;
-  /** Aborts when the client is gone. */
-  readonly left: () => AbortSignal;
 }
 
 /** Answers a request that was let in. */
@@ -211,7 +208,7 @@ class OpenRequests {
   }
 
   /** Answers a request with `respond`, or refuses it if its sender has too many open. */
-  async serve({ isGet, body, sender, left }: Arrived, respond: () => Promise<Outgoing>): Promise<Outgoing> {
+  async serve({ isGet, body, sender }: Arrived, respond: () => Promise<Outgoing>): Promise<Outgoing> {
     const holder = sender.principal;
     const places = isGet ? [{}] : requestIds(body).map(() => ({}));
     // Anonymous callers are not counted, and a notification, such as a cancel, waits for no answer.
@@ -227,11 +224,8 @@ class OpenRequests {
     };
     try {
       const answer = await respond();
-      if (answer instanceof Response && answer.body !== null && isStream(answer)) {
-        const { body: stream, status, headers } = answer;
-        return new Response(watchedStream(stream, left(), end).readable, { status, headers });
-      }
-      end();
+      if (isStreamAnswer(answer)) answer.stream.whenPassedOn(end);
+      else end();
       return answer;
     } catch (error) {
       end();

@@ -6,11 +6,12 @@ import { shareOf } from "../limits.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { Sender } from "./identify.ts";
 import {
+  eventStream,
   keepAliveComment,
   keepAliveMs,
   messageEvent,
   OutgoingStream,
-  streamHeaders,
+  type StreamAnswer,
 } from "./outgoing-stream.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import type { Answer, TextAnswer } from "../request.ts";
@@ -19,7 +20,11 @@ import { cutOff } from "./refusals.ts";
 import { acceptedForm, type AnswerForm } from "./sessions/request-ids.ts";
 
 /** The response to a request: one JSON text, the stream of events that it became, or a refusal. Undefined: the client no longer waits. */
-export type Outgoing = JsonOutgoing | Response | undefined;
+export type Outgoing = JsonOutgoing | StreamAnswer | Response | undefined;
+
+export function isStreamAnswer(outgoing: Outgoing): outgoing is StreamAnswer {
+  return outgoing !== undefined && "stream" in outgoing;
+}
 
 export interface JsonOutgoing {
   readonly status: number;
@@ -158,7 +163,7 @@ export class Exchange implements RequestStream {
     stream.whenEnded((end) => {
       if (end === "abandoned") this.close("its client");
     });
-    this.#settle(new Response(stream.readable, { headers: streamHeaders }));
+    this.#settle(eventStream(stream));
     return stream;
   }
 }
@@ -240,6 +245,7 @@ export function responseOf(
 ): Response {
   if (outgoing === undefined) return new Response(null, { status: 499 });
   if (outgoing instanceof Response) return outgoing;
+  if (isStreamAnswer(outgoing)) return new Response(outgoing.stream.readable, outgoing.head);
   const { status, json, sessionId } = outgoing;
   const session = sessionId === undefined ? {} : { "Mcp-Session-Id": sessionId };
   const length = {

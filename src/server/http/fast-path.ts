@@ -13,11 +13,12 @@ import {
   reportHttpRefusal,
 } from "./admission.ts";
 import { type Cors, jsonHeaders, withAnswerHeaders } from "./refusals.ts";
-import { responseOf, type Outgoing } from "./exchange.ts";
+import { isStreamAnswer, responseOf, type Outgoing } from "./exchange.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify, senderFrom, type Sender, type Upstream } from "./identify.ts";
 import type { Messages } from "./messages.ts";
 import { fromNode, isServedHost, urlOf } from "./node-request.ts";
+import type { StreamAnswer } from "./outgoing-stream.ts";
 import { acceptedForm } from "./sessions/request-ids.ts";
 
 /** Larger bodies take the ordinary path. */
@@ -43,7 +44,7 @@ export interface OrdinaryPath {
   readonly upstream: Upstream;
   /** Answers the request; `body` is its body, if already read, and `sender` its sender, if known. */
   respond(body?: Uint8Array, sender?: Sender): void;
-  send(response: Response, share: Share): void;
+  send(answer: Response | StreamAnswer, share: Share): void;
   /** Ends the response with `body`, of that many bytes, after the head that was written. */
   sendText(body: string | JsonWithBytes, bytes: number, share: Share): void;
 }
@@ -140,7 +141,7 @@ export class FastPath {
       const body = this.#parsed(bytes);
       const respond = body && this.#responderTo(body, received, sender);
       if (body === undefined || respond === undefined) return undefined;
-      const arrived = { isGet: false, body, sender, left: () => goneSignal(received.outgoing) };
+      const arrived = { isGet: false, body, sender };
       return () => this.#setup.admission.admit(arrived, respond);
     } catch {
       return undefined; // the ordinary path fails at it, too, and reports it; here nobody would catch it
@@ -160,7 +161,11 @@ export class FastPath {
       if (session === undefined || !session.takes(body, version ?? null)) return undefined;
       return (admitted) => session.poll(body, admitted);
     }
-    if (!messages.isReadyFor(body, (name) => headers[name] as string, sender)) return undefined;
+    const header = (name: string): string => headers[name] as string;
+    if (!messages.isReadyFor(body, header, sender)) {
+      if (!messages.isReadyToListen(body, header, sender)) return undefined;
+      return (admitted) => messages.listen(body, admitted, goneSignal(outgoing));
+    }
     return (admitted) => {
       const exchange = messages.begin(
         body,
@@ -196,8 +201,13 @@ export class FastPath {
       const { principal } = sender;
       reportHttpRefusal(events, answer, { principal, method: incoming.headers["mcp-method"]?.toString() });
     }
+    const { cors } = this.#setup;
+    if (isStreamAnswer(answer)) {
+      ordinary.send({ ...answer, head: withAnswerHeaders(answer.head, null, cors) }, shareOf(sender));
+      return;
+    }
     if (answer === undefined || answer instanceof Response) {
-      ordinary.send(withAnswerHeaders(responseOf(answer), null, this.#setup.cors), shareOf(sender));
+      ordinary.send(withAnswerHeaders(responseOf(answer), null, cors), shareOf(sender));
       return;
     }
     const { status, json, sessionId } = answer;

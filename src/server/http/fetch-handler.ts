@@ -4,7 +4,7 @@ import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { createHandler } from "./handler.ts";
 import { fetchHandlerOptions, type FetchHandlerOptions, type RequestContext } from "./http-options.ts";
 import { OpenWork } from "./node-handler.ts";
-import { isStream, watchedStream } from "./outgoing-stream.ts";
+import { isStreamAnswer } from "./exchange.ts";
 import { isListen } from "./task-listeners.ts";
 
 /** Serves MCP as a function from request to response, for any framework. */
@@ -47,16 +47,9 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
         parsed: parsedBody === undefined ? undefined : { value: parsedBody },
         upstream: { auth: authInfo },
       });
-      const response = handler.response(request, outgoing);
-      // Of what is no stream, the response is not looked at: adapters would have to make a whole one of it.
-      if (outgoing instanceof Response && isStream(outgoing)) {
-        const { body, status, headers } = response;
-        if (body !== null) {
-          return new Response(watchedStream(body, request.signal, ended).readable, { status, headers });
-        }
-      }
-      ended();
-      return response;
+      if (isStreamAnswer(outgoing)) outgoing.stream.whenPassedOn(ended);
+      else ended();
+      return handler.response(request, outgoing);
     },
     close: () => open.close(),
   };

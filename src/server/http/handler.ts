@@ -7,12 +7,13 @@ import { shareOf, type Share } from "../limits.ts";
 import { Admission, AllowedNames, isHttpRefusal, reportHttpRefusal } from "./admission.ts";
 import { corsOf, jsonHeaders, refuse, unavailable, withAnswerHeaders } from "./refusals.ts";
 import { bodyReadLimits, BodyReads } from "./body-reads.ts";
-import { responseOf, type Outgoing } from "./exchange.ts";
+import { isStreamAnswer, responseOf, type Outgoing } from "./exchange.ts";
 import { FastPath } from "./fast-path.ts";
 import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
 import { identify, protectedResource, type Sender, type Upstream } from "./identify.ts";
 import { Messages } from "./messages.ts";
 import { pathOf } from "./node-request.ts";
+import type { StreamAnswer } from "./outgoing-stream.ts";
 import { readBody, type ParsedBody } from "./read-body.ts";
 import { UnreadBytes } from "./unread-bytes.ts";
 
@@ -28,7 +29,7 @@ export interface Arrival {
 
 /** What serves requests, for `createFetchHandler` and `createNodeHandler`. It starts the tasks; it does not stop them. */
 export interface Handler {
-  fetch(request: Request, arrival?: Arrival): Promise<Response>;
+  fetch(request: Request, arrival?: Arrival): Promise<Response | StreamAnswer>;
   /** What goes out for a request; never rejects. */
   answer(request: Request, arrival: Arrival): Promise<Outgoing>;
   /** The same as a response. Most have plain parts, which adapters send without inspecting each. */
@@ -106,7 +107,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     const read = await readBody(request, bodies, form, arrival.parsed);
     if (read instanceof Response) return read;
     const { body } = read;
-    const arrived = { isGet: request.method === "GET", body, sender, left: () => request.signal };
+    const arrived = { isGet: request.method === "GET", body, sender };
     return admission.admit(arrived, (admitted) =>
       messages.answer({ request, body, owner: sender, admitted }),
     );
@@ -128,7 +129,10 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   };
   const response: Handler["response"] = (request, outgoing) => {
     const origin = request.headers.get("origin");
-    return origin === null && outgoing !== undefined && !(outgoing instanceof Response)
+    return origin === null &&
+      outgoing !== undefined &&
+      !isStreamAnswer(outgoing) &&
+      !(outgoing instanceof Response)
       ? responseOf(outgoing, plainHeaders)
       : withAnswerHeaders(responseOf(outgoing), origin, cors);
   };
@@ -162,7 +166,12 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     fastPath: new FastPath(head),
     unread,
     shareOf: (request) => shareOf(senders.get(request) ?? { principal: null }),
-    fetch: async (request, arrival = {}) => response(request, await answer(request, arrival)),
+    async fetch(request, arrival = {}) {
+      const outgoing = await answer(request, arrival);
+      if (!isStreamAnswer(outgoing)) return response(request, outgoing);
+      const head = withAnswerHeaders(outgoing.head, request.headers.get("origin"), cors);
+      return { ...outgoing, head };
+    },
     answer,
     response,
     async close() {

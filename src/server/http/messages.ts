@@ -9,14 +9,14 @@ import {
   type McpServerFactory,
 } from "@modelcontextprotocol/server";
 import { hasSessions } from "../../generation/generations.ts";
-import { listenBegin, listenEnd, listensToTasksOnly } from "../../generation/2026-07-28-listen.ts";
+import { listenMethod, listensToTasksOnly } from "../../generation/2026-07-28-listen.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { headersRepeat, isExact, type ExactMessage, type ReadHeader } from "../2026-07-28/admission.ts";
 import { shareOf } from "../limits.ts";
-import type { Owner, RequestTrace } from "../request.ts";
+import type { Owner } from "../request.ts";
 import { identityOf, type AuthorIdentity } from "../server-identity.ts";
 import type { TaskServer } from "../task-server.ts";
-import { TaskRequests, type Exchange, type Outgoing } from "./exchange.ts";
+import { isStreamAnswer, TaskRequests, type Exchange, type Outgoing } from "./exchange.ts";
 import type { Admitted } from "./admission.ts";
 import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
 import { sessionLimits } from "./body-reads.ts";
@@ -26,14 +26,7 @@ import { acceptedForm, acceptsStreams, idToAnswer } from "./sessions/request-ids
 import { SessionHooks } from "./sessions/session-hooks.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { SingleRequests } from "./sessions/requests.ts";
-import {
-  isStream,
-  messageEvent,
-  OutgoingStream,
-  sseEvents,
-  streamHeaders,
-  watchedStream,
-} from "./outgoing-stream.ts";
+import { eventStream, isStream, messageEvent, OutgoingStream, sseEvents } from "./outgoing-stream.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import { TaskListeners, isListen } from "./task-listeners.ts";
 import { legacyMissingCapability, type OnError } from "../faults.ts";
@@ -115,6 +108,21 @@ export class Messages {
     return this.#ours.begin(message, sender, http, accept);
   }
 
+  /** Whether `listen` can answer a message at once. */
+  isReadyToListen(body: unknown, header: ReadHeader, { principal }: Owner): body is ExactMessage {
+    const isKnown = this.#server.identity.known(principal) !== undefined;
+    return (
+      isKnown && this.#isExact(body, header) && isListenForTasks(body) && acceptsStreams(header("accept"))
+    );
+  }
+
+  /** Answers a listen request for nothing but tasks. The server's identity must be known. */
+  listen(message: ExactMessage, { sender }: Admitted, signal: AbortSignal): Promise<Outgoing> {
+    const { serverInfo = {} } = this.#server.identity.known(sender.principal) ?? {};
+    const meta = { [SERVER_INFO_META_KEY]: serverInfo };
+    return this.#traced(message, () => this.#listeners.serveTasks(message, sender, signal, meta));
+  }
+
   /** The principal's session of this id, if there are sessions. */
   session(id: string, principal: string | null): PolledSession | undefined {
     return this.#earlier.find?.(id, principal);
@@ -137,17 +145,19 @@ export class Messages {
       this.#faults.during(() => sdk.fetch(request, { ...authInfo, parsedBody }));
     if (listens) {
       if (!acceptsStreams(accept)) return notAcceptable("Client must accept text/event-stream");
-      const alone =
-        exact && listensToTasksOnly(body) ? await this.#acknowledgement(body, incoming) : undefined;
-      const trace = isRequest(body) ? this.#server.tracing?.begin(body, "http") : undefined;
-      const acknowledge = alone === undefined ? forward : async () => alone;
-      const response = await this.#listeners.serve(request, owner, body, acknowledge);
-      return trace === undefined ? response : tracedListen(trace, response, request.signal);
+      if (exact && isListenForTasks(body)) {
+        if ((await this.#identity(incoming)) === undefined) return internalError(body.id);
+        return this.listen(body, incoming.admitted, request.signal);
+      }
+      return this.#traced(body, () => this.#listeners.serve(request, owner, body, forward));
     }
-    const response = this.#counted(await forward(body), incoming);
+    const response = await forward(body);
     const amend = isRequest(body) ? this.#server.amendmentFor(body.method, body.params) : undefined;
-    if (amend !== undefined) return amended(response, amend);
-    return this.#server.legacyErrorCodes ? withStatusOfLegacyCode(response) : response;
+    if (amend !== undefined) return this.#counted(await amended(response, amend), incoming);
+    return this.#counted(
+      this.#server.legacyErrorCodes ? await withStatusOfLegacyCode(response) : response,
+      incoming,
+    );
   }
 
   async close(): Promise<void> {
@@ -163,12 +173,26 @@ export class Messages {
   }
 
   /** Everything that the author's server sends besides its answer is written whether its client reads or not. */
-  #counted(response: Response, { request, owner }: Incoming): Response {
-    const { body, status, headers } = response;
+  #counted(response: Response, { request, owner }: Incoming): Outgoing {
+    const { body } = response;
     if (body === null || !isStream(response)) return response;
     const count = (cut: () => void): Backlog => this.#unread.open(shareOf(owner), cut);
     const stream = new OutgoingStream({ signal: request.signal, count });
-    return new Response(stream.relay(body), { status, headers });
+    stream.relay(body);
+    return eventStream(stream);
+  }
+
+  /** Answers a listen request, whose span ends with its stream. */
+  async #traced(body: unknown, respond: () => Promise<Outgoing>): Promise<Outgoing> {
+    const trace = isRequest(body) ? this.#server.tracing?.begin(body, "http") : undefined;
+    const answer = await respond();
+    if (trace === undefined) return answer;
+    if (isStreamAnswer(answer)) {
+      answer.stream.whenPassedOn((isRead) => (isRead ? trace.answered({ result: {} }) : trace.cancelled()));
+    } else if (answer instanceof Response) {
+      trace.answered({ error: errorIn(await answer.clone().json()) });
+    }
+    return answer;
   }
 
   /** The name and version of the author's server; undefined if none could be made, which was reported. */
@@ -183,16 +207,6 @@ export class Messages {
     } catch {
       return undefined;
     }
-  }
-
-  /** What the SDK answers to a listen request for nothing, which ours adds its tasks to. */
-  async #acknowledgement({ id }: ExactMessage, incoming: Incoming): Promise<Response> {
-    const author = await this.#identity(incoming);
-    if (author === undefined) return internalError(id);
-    const { serverInfo } = author;
-    const [begin, end] = [listenBegin(id), listenEnd(id, { [SERVER_INFO_META_KEY]: serverInfo })];
-    const events = [begin, end].map((message) => messageEvent(message));
-    return new Response(Buffer.concat(events), { headers: streamHeaders });
   }
 
   async #answerOurs(message: ExactMessage, incoming: Incoming): Promise<Outgoing> {
@@ -214,6 +228,10 @@ export class Messages {
     });
     return exchange.begun();
   }
+}
+
+function isListenForTasks(message: ExactMessage): boolean {
+  return message.method === listenMethod && listensToTasksOnly(message);
 }
 
 function isRequest(body: unknown): body is ExactMessage {
@@ -294,24 +312,6 @@ export class Verdicts {
 /** It reached a handler: those of tools give a result, those of methods an internal error. */
 function isAccepted({ result, error }: JsonObject): boolean {
   return result !== undefined || (isJsonObject(error) && error["code"] === -32603);
-}
-
-/** The response to a listen request, whose span ends with its stream. */
-export async function tracedListen(
-  trace: RequestTrace,
-  response: Response,
-  signal: AbortSignal,
-): Promise<Response> {
-  const { body, status, headers } = response;
-  if (body === null || !isStream(response)) {
-    trace.answered({ error: errorIn(await response.clone().json()) });
-    return response;
-  }
-  const watched = watchedStream(body, signal, (isRead) => {
-    if (isRead) trace.answered({ result: {} });
-    else trace.cancelled();
-  });
-  return new Response(watched.readable, { status, headers });
 }
 
 /** The error by which a request was refused. */

@@ -6,6 +6,7 @@ import type { Arrival, Handler } from "./handler.ts";
 import type { NodeRequestLimits } from "./body-reads.ts";
 import { fromNode, namesTwoHosts, type ReceivedMessage } from "./node-request.ts";
 import type { ParsedBody } from "./read-body.ts";
+import type { StreamAnswer } from "./outgoing-stream.ts";
 import { refuse } from "./refusals.ts";
 import type { JsonWithBytes } from "../json-with-bytes.ts";
 import type { Share } from "../limits.ts";
@@ -112,7 +113,7 @@ export class NodeRequests {
       request === undefined
         ? await inForm(refused ?? refuse(400, "Bad request"))
         : await handler.fetch(request, arrival);
-    if (!incoming.complete && hangUpAfter.includes(response.status)) {
+    if (!incoming.complete && response instanceof Response && hangUpAfter.includes(response.status)) {
       outgoing.setHeader("Connection", "close");
     }
     await this.#sender.send(response, outgoing, request === undefined ? null : handler.shareOf(request));
@@ -181,8 +182,9 @@ export class ResponseSender {
     return Promise.resolve();
   }
 
-  /** Sends all of `response`; resolves as `sendText` does, and rejects if the body does. */
-  async send(response: Response, to: ServerResponse, holder: Share): Promise<void> {
+  /** Sends all of `answer`; resolves as `sendText` does, and rejects if the body does. */
+  async send(answer: Response | StreamAnswer, to: ServerResponse, holder: Share): Promise<void> {
+    const response = answer instanceof Response ? answer : answer.head;
     to.statusCode = response.status;
     for (const [name, value] of response.headers) {
       // A framework may have set some before: only of these there are several.
@@ -190,8 +192,8 @@ export class ResponseSender {
       else if (name !== "connection") to.setHeader(name, value); // Node knows what the client asked for
     }
     const delivery = this.#begin(to, holder);
-    const reader = response.body?.getReader();
-    if (reader !== undefined) await relay(reader, to, delivery);
+    const source = answer instanceof Response ? sourceOf(answer, to) : sourceIn(answer, to);
+    if (source !== undefined) await relay(source, to, delivery);
     delivery.end();
   }
 
@@ -278,31 +280,45 @@ class Delivery {
   }
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array>;
+/** What is relayed to a client. */
+interface Source {
+  /** The next chunk; undefined at the end. */
+  readonly next: () => Promise<Uint8Array | undefined>;
+  /** The client is gone, which ends the wait for the next chunk, too: it may never come. */
+  readonly cancel: () => void;
+}
 
-async function relay(reader: Reader, to: ServerResponse, delivery: Delivery): Promise<void> {
-  // Ends the wait for the next chunk, too, which may never come.
-  const gone = (): void => void reader.cancel().catch(() => undefined);
-  to.once("close", gone);
-  if (to.destroyed) gone();
-  // A reader that is not reading would notice only later that nothing more comes.
-  reader.closed.catch(() => to.destroy());
+function sourceOf({ body }: Response, to: ServerResponse): Source | undefined {
+  const reader = (body as ReadableStream<Uint8Array> | null)?.getReader();
+  // One that is not reading would notice only later that nothing more comes.
+  reader?.closed.catch(() => to.destroy());
+  return (
+    reader && {
+      next: async () => (await reader.read()).value,
+      cancel: () => void reader.cancel().catch(() => undefined),
+    }
+  );
+}
+
+function sourceIn({ stream }: StreamAnswer, to: ServerResponse): Source {
+  stream.whenEnded((end) => {
+    if (end === "abandoned") to.destroy();
+  });
+  return { next: () => stream.next(), cancel: stream.abandon };
+}
+
+async function relay(source: Source, to: ServerResponse, delivery: Delivery): Promise<void> {
+  to.once("close", source.cancel);
+  if (to.destroyed) source.cancel();
   try {
-    for (let chunk = await nextChunk(reader); chunk !== undefined; chunk = await nextChunk(reader)) {
-      await delivery.write(chunk.pieces, chunk.bytes);
+    for (let chunk = await source.next(); chunk !== undefined; chunk = await source.next()) {
+      await delivery.write(piecesOf(chunk), chunk.byteLength);
     }
   } catch (error) {
     if (!(error instanceof UnreadError)) throw error;
   } finally {
-    to.off("close", gone);
+    to.off("close", source.cancel);
   }
-}
-
-async function nextChunk(
-  reader: Reader,
-): Promise<{ pieces: Iterable<Uint8Array>; bytes: number } | undefined> {
-  const { done, value } = await reader.read();
-  return done ? undefined : { pieces: piecesOf(value), bytes: value.byteLength };
 }
 
 /** The pieces of a text, each made when the client has taken the one before: a client that reads nothing costs no copy. */

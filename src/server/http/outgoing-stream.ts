@@ -59,75 +59,6 @@ function dataOf(event: string): unknown {
   return data === "" ? undefined : JSON.parse(data);
 }
 
-/** A stream on its way to a client. */
-export interface WatchedStream {
-  readonly readable: ReadableStream<Uint8Array>;
-  /** Ends it before its source does, with `last` as the last that its client reads. */
-  end(last: Uint8Array): void;
-}
-
-/**
- * `body`, read as fast as its client reads. Reports once when it ends, and whether the client has read all. `signal` aborts when the client
- * disconnects: adapters may not cancel a stream before they have a next chunk to write.
- */
-export function watchedStream(
-  body: ReadableStream<Uint8Array>,
-  signal: AbortSignal,
-  onEnd: (isRead: boolean) => void,
-): WatchedStream {
-  const reader = body.getReader();
-  let over = false;
-  let cut = false;
-  const end = (isRead: boolean): void => {
-    if (over) return;
-    over = true;
-    signal.removeEventListener("abort", leave);
-    onEnd(isRead);
-  };
-  const leave = (): void => end(false);
-  let out: ReadableStreamDefaultController<Uint8Array> | undefined;
-  const readable = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        out = controller;
-        signal.addEventListener("abort", leave);
-        if (signal.aborted) leave();
-      },
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read();
-          if (cut) return;
-          if (done) {
-            end(true);
-            controller.close();
-          } else {
-            controller.enqueue(value);
-          }
-        } catch (error) {
-          leave();
-          throw error;
-        }
-      },
-      cancel(reason) {
-        leave();
-        return reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
-  return {
-    readable,
-    end(last) {
-      if (over) return;
-      cut = true;
-      end(true);
-      out?.enqueue(last);
-      out?.close();
-      reader.cancel().catch(() => undefined);
-    },
-  };
-}
-
 /** How a stream ended: everything was passed on, or its reader is gone. */
 export type StreamEnd = "complete" | "abandoned";
 
@@ -143,16 +74,20 @@ export interface OutgoingStreamOptions {
 }
 
 /**
- * A body that is written whether its client reads or not: what waits is counted and bounded here. A stream that is cut off breaks.
+ * A body that is written whether its client reads or not: what waits is counted and bounded here. A stream that is cut off breaks. It is read
+ * with `next`, or as `readable`.
  */
 export class OutgoingStream {
-  readonly readable: ReadableStream<Uint8Array>;
   readonly #options: OutgoingStreamOptions;
   readonly #backlog: Backlog;
   readonly #waiting: Uint8Array[] = [];
   #bytes = 0;
   #end: StreamEnd | undefined;
-  readonly #onEnd: ((end: StreamEnd) => void)[] = [];
+  #error: unknown;
+  #onEnd: ((end: StreamEnd) => void)[] = [];
+  #onPassedOn: ((isRead: boolean) => void)[] = [];
+  #isRead: boolean | undefined;
+  #onDrained: (() => void)[] = [];
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
   #wake = (): void => undefined;
@@ -160,14 +95,6 @@ export class OutgoingStream {
   constructor(options: OutgoingStreamOptions) {
     this.#options = options;
     this.#backlog = options.count(() => this.fail(new UnreadError()));
-    this.readable = new ReadableStream(
-      {
-        start: (controller) => void (this.#controller = controller),
-        pull: (controller) => this.#pull(controller),
-        cancel: () => this.abandon(),
-      },
-      { highWaterMark: 0 },
-    );
     const { signal, keepAlive } = options;
     signal?.addEventListener("abort", this.abandon, { once: true });
     if (signal?.aborted === true) this.abandon();
@@ -178,10 +105,38 @@ export class OutgoingStream {
     return this.#end === undefined;
   }
 
+  /** The same for who reads web streams; make it once. */
+  get readable(): ReadableStream<Uint8Array> {
+    return new ReadableStream(
+      {
+        start: (controller) => void (this.#controller = controller),
+        pull: async (controller) => {
+          const chunk = await this.next();
+          if (chunk === undefined) controller.close();
+          else controller.enqueue(chunk);
+        },
+        cancel: () => this.abandon(),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
   /** Calls `listener` once when the stream has ended, or at once if it has. */
   whenEnded(listener: (end: StreamEnd) => void): void {
     if (this.#end === undefined) this.#onEnd.push(listener);
     else listener(this.#end);
+  }
+
+  /** Calls `listener` once when its reader has taken all of it, or is gone. */
+  whenPassedOn(listener: (isRead: boolean) => void): void {
+    if (this.#isRead === undefined) this.#onPassedOn.push(listener);
+    else listener(this.#isRead);
+  }
+
+  /** Resolves when its reader has taken all that was written so far, or the stream has ended. */
+  drained(): Promise<void> | undefined {
+    if (this.#waiting.length === 0 || !this.isOpen) return undefined;
+    return new Promise((resolve) => this.#onDrained.push(resolve));
   }
 
   /** Once the stream has ended, what is written is dropped. */
@@ -194,7 +149,7 @@ export class OutgoingStream {
   }
 
   /** Writes all of `body`, read at once: the SDK writes whether its client reads or not. */
-  relay(body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  relay(body: ReadableStream<Uint8Array>): void {
     const reader = body.getReader();
     this.whenEnded((end) => {
       if (end === "abandoned") reader.cancel().catch(() => undefined);
@@ -206,7 +161,6 @@ export class OutgoingStream {
       this.complete();
     };
     relay().catch((error: unknown) => this.fail(error));
-    return this.readable;
   }
 
   /** Its client still reads what waits. */
@@ -218,26 +172,31 @@ export class OutgoingStream {
   readonly abandon = (): void => {
     this.#drop();
     this.#over("abandoned");
+    this.#passedOn(false);
   };
 
   /** Breaks the stream. */
   fail(error: unknown): void {
+    this.#error = error;
     this.abandon();
     this.#controller?.error(error);
   }
 
-  async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+  /** The next chunk, as soon as there is one; undefined at the end. Rejects if the stream broke. It has one reader. */
+  async next(): Promise<Uint8Array | undefined> {
     while (this.#waiting.length === 0 && this.isOpen) {
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
+    if (this.#error !== undefined) throw this.#error;
     const chunk = this.#waiting.shift();
     if (chunk === undefined) {
       this.#drop();
-      controller.close(); // throws where it broke or was cancelled, to no effect
-    } else {
-      controller.enqueue(chunk);
-      this.#resize(-chunk.byteLength);
+      this.#passedOn(this.#end === "complete");
+      return undefined;
     }
+    this.#resize(-chunk.byteLength);
+    if (this.#waiting.length === 0) this.#drained();
+    return chunk;
   }
 
   #beat(): void {
@@ -260,7 +219,38 @@ export class OutgoingStream {
     if (this.#end !== undefined) return;
     this.#end = end;
     clearInterval(this.#keepAlive);
-    for (const listener of this.#onEnd) listener(end);
+    const listeners = this.#onEnd;
+    this.#onEnd = [];
+    for (const listener of listeners) listener(end);
+    this.#drained();
     this.#wake();
   }
+
+  #drained(): void {
+    const resolved = this.#onDrained;
+    this.#onDrained = [];
+    for (const resolve of resolved) resolve();
+  }
+
+  #passedOn(isRead: boolean): void {
+    this.#isRead ??= isRead;
+    const listeners = this.#onPassedOn;
+    this.#onPassedOn = [];
+    for (const listener of listeners) listener(this.#isRead);
+  }
+}
+
+/** A response whose body is a stream of events. */
+export interface StreamAnswer {
+  /** The response without its body. */
+  readonly head: Response;
+  readonly stream: OutgoingStream;
+}
+
+/** `stream` as a response of events. */
+export function eventStream(
+  stream: OutgoingStream,
+  headers: Readonly<Record<string, string>> = {},
+): StreamAnswer {
+  return { head: new Response(null, { headers: { ...streamHeaders, ...headers } }), stream };
 }

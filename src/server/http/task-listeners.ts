@@ -1,4 +1,5 @@
 import {
+  listenBegin,
   listenEnd,
   listenMethod,
   taskListening,
@@ -12,18 +13,12 @@ import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { jsonRpcCodeOf } from "../../task/fault.ts";
 import { stopping } from "../../task/unanswered.ts";
 import type { Sender } from "./identify.ts";
-import { missingForListen } from "../2026-07-28/admission.ts";
+import { type ExactMessage, missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
 import { PerPrincipal, shareOf, type Share } from "../limits.ts";
-import {
-  isStream,
-  keepAliveComment,
-  keepAliveMs,
-  messageEvent,
-  sseEvents,
-  watchedStream,
-} from "./outgoing-stream.ts";
-import { type Backlog, type UnreadBytes, UnreadError } from "./unread-bytes.ts";
+import { eventStream, isStream, messageEvent, OutgoingStream, sseEvents } from "./outgoing-stream.ts";
+import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
+import type { Outgoing } from "./exchange.ts";
 import { tooManyRequests } from "./refusals.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { Listening } from "../listen/listening.ts";
@@ -41,6 +36,15 @@ type Forward = (body: unknown) => Promise<Response>;
 /** A stream that can be ended before its time, in order. */
 interface Ending {
   readonly end: () => void;
+}
+
+/** A listen request for tasks, from its sender. */
+interface Asked {
+  readonly sender: Sender;
+  readonly listening: TaskListening;
+  readonly id: SubscriptionId;
+  /** Aborts when the client is gone. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -62,11 +66,34 @@ export class TaskListeners {
     this.#max = max;
   }
 
+  /** Answers a request in which the SDK would find nothing wrong, and that asks for nothing but tasks. `meta` is that of its end. */
+  async serveTasks(
+    { id, params }: ExactMessage,
+    sender: Sender,
+    signal: AbortSignal,
+    meta: JsonObject,
+  ): Promise<Outgoing> {
+    const listening = taskListening(params);
+    if (listening === undefined) throw new Error("The request does not listen to tasks.");
+    const missing = missingForListen(listening, readCapabilities(params) ?? {});
+    try {
+      if (missing !== undefined) throw missing;
+      const stream = await this.#listen({ sender, listening, id, signal });
+      if (stream === undefined) return full(id);
+      stream.acknowledge(listenBegin(id));
+      stream.last = listenEnd(id, meta);
+      return eventStream(stream.out);
+    } catch (error) {
+      return failure(id, this.#server.errorOf(error), missing === undefined ? 200 : 400);
+    }
+  }
+
   /** `forward` has the SDK answer the same request with another body. */
-  async serve(request: Request, owner: Sender, body: unknown, forward: Forward): Promise<Response> {
+  async serve(request: Request, sender: Sender, body: unknown, forward: Forward): Promise<Outgoing> {
+    const { signal } = request;
     const listening = isJsonObject(body) ? taskListening(body["params"]) : undefined;
     if (!isJsonObject(body) || listening === undefined) {
-      return this.#watched(await forward(body), request, owner, body);
+      return this.#counted(await forward(body), signal, sender, body);
     }
 
     const missing = missingForListen(listening, readCapabilities(body["params"]) ?? {});
@@ -75,13 +102,19 @@ export class TaskListeners {
     const params = missing === undefined ? others : { ...others, notifications: {} };
     const response = await forward({ ...body, params });
     if (response.body === null || !isStream(response)) return response;
+    const id = idOf(body);
     try {
       if (missing !== undefined) throw missing;
-      return await this.#listen({ request, owner, listening, body, response, sdk: response.body });
+      const stream = await this.#listen({ sender, listening, id, signal });
+      if (stream !== undefined) {
+        stream.relay(response.body);
+        return eventStream(stream.out);
+      }
+      await response.body.cancel();
+      return full(id);
     } catch (error) {
       await response.body.cancel();
-      const answer = this.#server.errorOf(error);
-      return failure(idOf(body), answer, missing === undefined ? 200 : 400);
+      return failure(id, this.#server.errorOf(error), missing === undefined ? 200 : 400);
     }
   }
 
@@ -91,50 +124,56 @@ export class TaskListeners {
     for (const stream of this.#ofTasks) stream.end();
   }
 
-  async #listen({ request, owner, listening: asked, body, response, sdk }: Accepted): Promise<Response> {
-    const { signal } = request;
-    const share = shareOf(owner);
-    const listening = await this.#server.listen(asked, owner);
-    if (this.#closed) {
+  /** Undefined if there is no room. */
+  async #listen({ sender, listening: asked, id, signal }: Asked): Promise<TaskStream | undefined> {
+    const share = shareOf(sender);
+    const listening = await this.#server.listen(asked, sender);
+    if (this.#closed || !this.#hasRoom(share)) {
       listening.close();
-      throw stopping();
+      if (this.#closed) throw stopping();
+      return undefined;
     }
-    if (!this.#hasRoom(share)) {
-      listening.close();
-      await sdk.cancel();
-      return full(body);
-    }
-    const { errorOf } = this.#server;
-    const onEnd = (): void => {
-      this.#ofTasks.delete(stream);
-      this.#streams.remove(share, stream);
-    };
-    const counted = { unread: this.#unread, holder: share };
-    const stream = new TaskStream({ sdk, listening, id: idOf(body), ...counted, signal, errorOf, onEnd });
+    const out = new OutgoingStream({ count: this.#countFor(share), signal, keepAlive: true });
+    const stream = new TaskStream(out, listening, id, this.#server.errorOf);
     this.#ofTasks.add(stream);
     this.#streams.add(share, stream);
-    stream.start();
-    return new Response(stream.readable, { status: response.status, headers: response.headers });
+    out.whenEnded(() => {
+      this.#ofTasks.delete(stream);
+      this.#streams.remove(share, stream);
+    });
+    return stream;
   }
 
   /** A stream of the SDK's own, which takes a place too. */
-  async #watched(
+  async #counted(
     response: Response,
-    { signal }: Request,
+    signal: AbortSignal,
     sender: Sender,
     request: unknown,
-  ): Promise<Response> {
-    const { body, status, headers } = response;
+  ): Promise<Outgoing> {
+    const { body } = response;
     if (body === null || !isStream(response) || !isJsonObject(request)) return response;
+    const id = idOf(request);
     const share = shareOf(sender);
     if (!this.#hasRoom(share)) {
       await body.cancel();
-      return full(request);
+      return full(id);
     }
-    const ending: Ending = { end: () => watched.end(messageEvent(listenEnd(idOf(request)))) };
+    const stream = new OutgoingStream({ count: this.#countFor(share), signal });
+    stream.relay(body);
+    const ending: Ending = {
+      end() {
+        stream.write(messageEvent(listenEnd(id)));
+        stream.complete();
+      },
+    };
     this.#streams.add(share, ending);
-    const watched = watchedStream(body, signal, () => this.#streams.remove(share, ending));
-    return new Response(watched.readable, { status, headers });
+    stream.whenEnded(() => this.#streams.remove(share, ending));
+    return eventStream(stream);
+  }
+
+  #countFor(share: Share): (cut: () => void) => Backlog {
+    return (cut) => this.#unread.open(share, cut);
   }
 
   /**
@@ -151,158 +190,92 @@ export class TaskListeners {
   }
 }
 
-interface Accepted {
-  readonly request: Request;
-  readonly owner: Sender;
-  readonly listening: TaskListening;
-  readonly body: JsonObject;
-  readonly response: Response;
-  readonly sdk: ReadableStream<Uint8Array>;
-}
-
 /** Of a request that the SDK has accepted. */
 function idOf({ id }: JsonObject): SubscriptionId {
   return id as SubscriptionId;
 }
 
-function full(body: JsonObject): Response {
+function full(id: SubscriptionId): Response {
   const message = "Too many clients are listening to this server. Poll your tasks, or listen again later.";
-  return tooManyRequests(body, { code: jsonRpcCodeOf("limit_reached"), message, data: { retryAfterMs } });
+  const error = { code: jsonRpcCodeOf("limit_reached"), message, data: { retryAfterMs } };
+  return tooManyRequests({ id }, error);
 }
 
 function failure(id: SubscriptionId, error: object, status: number): Response {
   return Response.json({ jsonrpc: "2.0", id, error }, { status });
 }
 
-export interface TaskStreamSetup {
-  /** The SDK's stream for the same request without what it asks of us. */
-  readonly sdk: ReadableStream<Uint8Array>;
-  readonly listening: Listening;
-  readonly id: SubscriptionId;
-  readonly unread: UnreadBytes;
-  readonly holder: Share;
-  /** Aborts when the client is gone. */
-  readonly signal: AbortSignal;
-  readonly errorOf: ErrorOf;
-  readonly onEnd: () => void;
-}
-
 /**
- * One subscription over HTTP: the SDK's stream with its acknowledgement completed, and what is pushed of tasks among its
- * notifications. Each source writes its next message only after the client took the one before, so a client that
- * does not read holds one message of each.
+ * One subscription over HTTP: what is pushed of tasks, after an acknowledgement, and among what the SDK sends for the rest of the request.
+ * Each source writes its next message only after the client took those before, so a client that does not read holds one message of each.
  */
 export class TaskStream {
-  readonly readable: ReadableStream<Uint8Array>;
-  readonly #setup: TaskStreamSetup;
-  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
-  readonly #backlog: Backlog;
-  /** Bytes that the client has not taken yet. */
-  #waiting = 0;
+  readonly out: OutgoingStream;
+  readonly #listening: Listening;
+  readonly #id: SubscriptionId;
+  readonly #errorOf: ErrorOf;
   /** The SDK's answer to the request, which it gives at once if the request only listens to tasks. */
-  #last: object | undefined;
-  #keepAlive: NodeJS.Timeout | undefined;
-  #over = false;
+  last: object | undefined;
 
-  constructor(setup: TaskStreamSetup) {
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-    this.readable = readable;
-    this.#setup = setup;
-    this.#reader = setup.sdk.getReader();
-    this.#writer = writable.getWriter();
-    this.#backlog = setup.unread.open(setup.holder, () => this.#abandon());
-  }
-
-  start(): void {
-    const { signal } = this.#setup;
-    this.#writer.closed.catch(() => this.#stop()); // the client does not read any more
-    signal.addEventListener("abort", this.#abandon, { once: true });
-    if (signal.aborted) this.#abandon();
-    this.#relay().catch((error: unknown) => this.#failed(error));
+  constructor(out: OutgoingStream, listening: Listening, id: SubscriptionId, errorOf: ErrorOf) {
+    this.out = out;
+    this.#listening = listening;
+    this.#id = id;
+    this.#errorOf = errorOf;
+    out.whenEnded(() => listening.close());
   }
 
   /** Answers the listen request and closes the stream (A-33). */
   end(): void {
-    if (this.#over) return;
-    this.#stop();
-    const gone = (): void => undefined;
-    this.#writer.write(messageEvent(this.#last ?? listenEnd(this.#setup.id))).catch(gone);
-    this.#writer.close().catch(gone);
+    this.out.write(messageEvent(this.last ?? listenEnd(this.#id)));
+    this.out.complete();
   }
 
-  readonly #abandon = (): void => {
-    this.#stop();
-    this.#writer.abort(new UnreadError()).catch(() => undefined);
-  };
-
-  /** Resolves when the client has taken `bytes`. */
-  async #write(bytes: Uint8Array): Promise<void> {
-    this.#backlog.hold((this.#waiting += bytes.byteLength));
-    await this.#writer.write(bytes);
-    this.#backlog.hold((this.#waiting -= bytes.byteLength));
+  /** Sends the SDK's acknowledgement completed, and from then on what is pushed. */
+  acknowledge(message: JsonObject): void {
+    const params = isJsonObject(message["params"]) ? message["params"] : {};
+    const { accepted, pushes } = this.#listening;
+    this.out.write(messageEvent({ ...message, params: acknowledgedTasks(params, accepted) }));
+    for (const each of pushes) this.#push(each).catch((error: unknown) => this.#failed(error));
   }
 
-  async #relay(): Promise<void> {
-    const { listening } = this.#setup;
+  /** Sends what the SDK sends for the same request without what it asks of us, which ends the stream. */
+  relay(sdk: ReadableStream<Uint8Array>): void {
+    const reader = sdk.getReader();
+    this.out.whenEnded(() => void reader.cancel().catch(() => undefined));
+    this.#relay(reader).catch((error: unknown) => this.#failed(error));
+  }
+
+  async #relay(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
     let onlyTasks = false;
-    for await (const { bytes, message } of sseEvents(this.#reader)) {
-      if (!isJsonObject(message)) {
-        await this.#write(bytes);
-      } else if (message["method"] === acknowledgedMethod) {
-        const params = isJsonObject(message["params"]) ? message["params"] : {};
-        onlyTasks = asksForNothing(params);
-        const acknowledged = { ...message, params: acknowledgedTasks(params, listening.accepted) };
-        await this.#write(messageEvent(acknowledged));
-        for (const pushes of listening.pushes) {
-          this.#push(pushes).catch((error: unknown) => this.#failed(error));
-        }
-      } else if ("id" in message) {
-        this.#last = message;
-      } else {
-        await this.#write(bytes);
-      }
+    for await (const { bytes, message } of sseEvents(reader)) {
+      if (isJsonObject(message) && message["method"] === acknowledgedMethod) {
+        onlyTasks = asksForNothing(message["params"]);
+        this.acknowledge(message);
+      } else if (isJsonObject(message) && "id" in message) this.last = message;
+      else this.out.write(bytes);
+      await this.out.drained();
     }
     if (!onlyTasks) this.end();
-    else if (!this.#over) this.#keepAlive = setInterval(() => this.#beat(), keepAliveMs).unref();
   }
 
   async #push(pushes: Listening["pushes"][number]): Promise<void> {
-    const { id } = this.#setup;
     while (await pushes.changed()) {
-      await this.#writer.ready;
-      const message = await pushes.next(id);
-      if (message !== undefined) await this.#write(messageEvent(message));
+      await this.out.drained();
+      const message = await pushes.next(this.#id);
+      if (message !== undefined) this.out.write(messageEvent(message));
     }
-  }
-
-  #beat(): void {
-    // A client that does not read needs no more to read.
-    if ((this.#writer.desiredSize ?? 0) > 0) this.#writer.write(keepAliveComment).catch(() => undefined);
   }
 
   /** Tells the client that the stream ended: it listens again and gets the current states. */
   #failed(error: unknown): void {
-    if (this.#writer.desiredSize === null) this.#stop(); // the client is gone
-    if (this.#over) return;
-    this.#setup.errorOf(error); // which reports what is not for the client
+    if (!this.out.isOpen) return;
+    this.#errorOf(error); // which reports what is not for the client
     this.end();
-  }
-
-  #stop(): void {
-    if (this.#over) return;
-    this.#over = true;
-    const { listening, signal, onEnd } = this.#setup;
-    listening.close();
-    this.#backlog.end();
-    clearInterval(this.#keepAlive);
-    signal.removeEventListener("abort", this.#abandon);
-    this.#reader.cancel().catch(() => undefined);
-    onEnd();
   }
 }
 
-function asksForNothing(acknowledgement: JsonObject): boolean {
-  const { notifications } = acknowledgement;
+function asksForNothing(acknowledged: unknown): boolean {
+  const notifications = isJsonObject(acknowledged) ? acknowledged["notifications"] : undefined;
   return !isJsonObject(notifications) || Object.keys(notifications).length === 0;
 }

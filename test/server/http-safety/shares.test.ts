@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { EventMemory, type SharingLog } from "../../../src/server/http/sessions/event-log.ts";
+import { responseOf } from "../../../src/server/http/exchange.ts";
 import { UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
 import { TaskListeners } from "../../../src/server/http/task-listeners.ts";
 import type { TaskServer } from "../../../src/server/task-server.ts";
@@ -134,7 +135,7 @@ function listening(listeners: TaskListeners) {
     const body = { jsonrpc: "2.0", id: principal, method: "subscriptions/listen", params: {} };
     const forward = async (): Promise<Response> =>
       new Response(new ReadableStream(), { headers: { "content-type": "text/event-stream" } });
-    const response = await listeners.serve(request, { principal }, body, forward);
+    const response = responseOf(await listeners.serve(request, { principal }, body, forward));
     return { status: response.status, text: () => response.text() };
   };
 }

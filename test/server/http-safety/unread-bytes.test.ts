@@ -8,8 +8,6 @@ import type { Principal } from "../../../src/server/limits.ts";
 import { rest } from "../../../src/testing/clocks.ts";
 import { Process } from "../../runtime/harness.ts";
 
-const never = new AbortController().signal;
-
 /** Room for 100 bytes, and who was cut off so far. */
 function budget() {
   const unread = new UnreadBytes(100);
@@ -126,7 +124,8 @@ it("counts what waits on a stream until it is read, also after its end", async (
   const onEnd = (end: string): void => void ends.push(end);
   const stream = new OutgoingStream({ count });
   stream.whenEnded(onEnd);
-  const reader = stream.relay(chunks("one", "three")).getReader();
+  stream.relay(chunks("one", "three"));
+  const reader = stream.readable.getReader();
   await rest();
   expect([unread.bytes, ends]).toEqual([8, ["complete"]]);
   expect((await reader.read()).value).toHaveLength(3);
@@ -146,7 +145,8 @@ it("breaks a stream that is cut off, and drops what waits when its client is gon
   const writer = sources[0].writable.getWriter();
   const stream = new OutgoingStream({ count });
   stream.whenEnded(onEnd);
-  const stalled = stream.relay(sources[0].readable);
+  stream.relay(sources[0].readable);
+  const stalled = stream.readable;
   await writer.write(new Uint8Array(40));
   await rest();
   expect(unread.bytes).toBe(40);
@@ -167,25 +167,15 @@ it("counts what waits on a stream about tasks, and gives up its tasks when it is
   const { runtime } = await Process.started({ tools: {} });
   const feeds = { tasks: undefined, lines: new LineFeed(runtime), uris: [], missed: 0 };
   const listening = new Listening(feeds, () => (closed = true));
-  const onEnd = (): void => undefined;
   const errorOf = (): { code: number; message: string } => ({ code: 0, message: "" });
   const sdk = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(new TextEncoder().encode(`: ${"x".repeat(40)}\n\n`)),
   });
-  const stream = new TaskStream({
-    sdk,
-    listening,
-    id: 1,
-    unread,
-    holder: "ann",
-    signal: never,
-    errorOf,
-    onEnd,
-  });
-  stream.start();
+  const out = new OutgoingStream({ count: (cut) => unread.open("ann", cut) });
+  new TaskStream(out, listening, 1, errorOf).relay(sdk);
   await rest();
   expect([unread.of("ann"), closed]).toEqual([44, false]);
   for (const bytes of [40, 20]) unread.open("ann", () => undefined).hold(bytes);
   expect([unread.of("ann"), closed]).toEqual([60, true]);
-  await expect(stream.readable.getReader().read()).rejects.toThrow("is not reading");
+  await expect(out.next()).rejects.toThrow("is not reading");
 });

@@ -45,8 +45,8 @@ export function acceptedForm(accept: string | null): AnswerForm | undefined {
 }
 
 /** Whether a client accepts a stream where nothing else can be the answer. */
-export function acceptsStreams(accept: string | null): boolean {
-  return accept === null || /text\/(?:event-stream|\*)|\*\/\*/.test(accept);
+export function acceptsStreams(accept: string | null | undefined): boolean {
+  return accept == null || /text\/(?:event-stream|\*)|\*\/\*/.test(accept);
 }
 
 function messagesOf(body: unknown): readonly unknown[] {

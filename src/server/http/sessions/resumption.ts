@@ -4,6 +4,7 @@ import type { Principal } from "../../limits.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
 import type { Outgoing } from "../exchange.ts";
+import type { StreamAnswer } from "../outgoing-stream.ts";
 import type { EventId, EventLog, OpenCall } from "./event-log.ts";
 import { extraInfo, type Incoming } from "./incoming.ts";
 import { methodNotAllowed, notAcceptable, sessionNotFound, tooManyOpen } from "./refusals.ts";
@@ -57,7 +58,7 @@ export class Resumption {
   }
 
   /** The rest of a stream, after the event of that number. */
-  #resume(stream: SessionStream, after: number | undefined, incoming: Incoming): Response {
+  #resume(stream: SessionStream, after: number | undefined, incoming: Incoming): StreamAnswer {
     const { streams, transport } = this.#parts;
     const response = transport.carry(stream, incoming, () => {
       // Else a client whose connection breaks before the next message would not know what to resume.

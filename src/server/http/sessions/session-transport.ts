@@ -23,10 +23,11 @@ import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686.
 import type { JsonObject } from "../../../generation/message.ts";
 import type { Outgoing } from "../exchange.ts";
 import {
+  eventStream,
   keepAliveComment,
   OutgoingStream,
   type OutgoingStreamOptions,
-  streamHeaders,
+  type StreamAnswer,
 } from "../outgoing-stream.ts";
 import type { OpenCall } from "./event-log.ts";
 import { extraInfo, type Incoming } from "./incoming.ts";
@@ -215,7 +216,7 @@ export class SessionTransport implements Transport {
   }
 
   /** The response to `incoming`, which carries `stream` from now on; `begin` writes what comes first. */
-  carry(stream: SessionStream, { request, owner }: Incoming, begin?: () => void): Response {
+  carry(stream: SessionStream, { request, owner }: Incoming, begin?: () => void): StreamAnswer {
     const { count, maxBacklog = Infinity, onConnection } = this.#options;
     const connection = new OutgoingStream({ count, maxBacklog, signal: request.signal, keepAlive: true });
     onConnection(connection);
@@ -223,7 +224,7 @@ export class SessionTransport implements Transport {
     connection.write(keepAliveComment);
     this.#streams.connect(stream, connection, owner.access?.scopes, begin);
     const session = this.sessionId === undefined ? {} : { "Mcp-Session-Id": this.sessionId };
-    return new Response(connection.readable, { headers: { ...streamHeaders, ...session } });
+    return eventStream(connection, session);
   }
 
   async send(sent: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {

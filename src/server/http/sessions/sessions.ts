@@ -3,7 +3,8 @@ import { ConcurrencyLimit } from "../../../runtime/concurrency-limit.ts";
 import type { SessionNews } from "../../../store/session-store.ts";
 import { isStopping, HoldfastError } from "../../../task/fault.ts";
 import type { TaskServer } from "../../task-server.ts";
-import { responseOf, type Outgoing } from "../exchange.ts";
+import { isHttpRefusal } from "../admission.ts";
+import type { Outgoing } from "../exchange.ts";
 import type { SessionLimits } from "../body-reads.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
 import { BrokenRequests, readHandshake } from "./requests.ts";
@@ -137,17 +138,17 @@ export class Sessions implements EarlierRevisions {
     await Promise.all(sessions.map((session) => session.close()));
   }
 
-  async #open(incoming: Incoming): Promise<Response> {
+  async #open(incoming: Incoming): Promise<Outgoing> {
     const answersTo = idToAnswer(incoming.body);
     const id = this.#setup.clock.uniqueName();
     const session = await this.#begin(id, incoming, () => Session.open(id, incoming, this.#setupOf(id)));
     if (session === undefined) return internalError(answersTo); // it was reported where it failed
     if (!(session instanceof Session)) return session();
-    const response = responseOf(await session.fetch(incoming));
+    const answer = await session.fetch(incoming);
     // A refused handshake opens no session.
-    if (!response.ok || this.#closed) await session.close();
+    if (isHttpRefusal(answer) || this.#closed) await session.close();
     else await this.#setup.hooks?.opened(session);
-    return response;
+    return answer;
   }
 
   /** The session of an earlier process, or the refusal of requests for it. */
