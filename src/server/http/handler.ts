@@ -169,8 +169,8 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     async fetch(request, arrival = {}) {
       const outgoing = await answer(request, arrival);
       if (!isStreamAnswer(outgoing)) return response(request, outgoing);
-      const head = withAnswerHeaders(outgoing.head, request.headers.get("origin"), cors);
-      return { ...outgoing, head };
+      const { stream, head: own } = outgoing;
+      return { stream, head: withAnswerHeaders(own, request.headers.get("origin"), cors) };
     },
     answer,
     response,

@@ -83,7 +83,7 @@ export class OutgoingStream {
   readonly #waiting: Uint8Array[] = [];
   #bytes = 0;
   #end: StreamEnd | undefined;
-  #error: unknown;
+  #error: Error | undefined;
   #onEnd: ((end: StreamEnd) => void)[] = [];
   #onPassedOn: ((isRead: boolean) => void)[] = [];
   #isRead: boolean | undefined;
@@ -160,7 +160,7 @@ export class OutgoingStream {
       }
       this.complete();
     };
-    relay().catch((error: unknown) => this.fail(error));
+    relay().catch((error: unknown) => this.fail(error as Error));
   }
 
   /** Its client still reads what waits. */
@@ -176,7 +176,7 @@ export class OutgoingStream {
   };
 
   /** Breaks the stream. */
-  fail(error: unknown): void {
+  fail(error: Error): void {
     this.#error = error;
     this.abandon();
     this.#controller?.error(error);
