@@ -9,13 +9,14 @@ const src = `${root}src/`;
 export const dist = `${root}dist/`;
 
 /**
- * Entries of `src` that are loaded without each other, by what a user has of them. Modules that the same of these need are one file, so
+ * Modules of `src` that are loaded without each other, by what a user has of them. Modules that the same of these need are one file, so
  * that a server, a client and a command load few files, and each only what it needs.
  */
 const uses: Readonly<Record<string, readonly string[]>> = {
   server: ["index.ts", "http.ts", "stdio.ts"],
   client: ["client.ts"],
   command: ["cli/main.ts"],
+  connection: ["client/connect.ts"],
   sqlite: ["sqlite.ts"],
   postgres: ["postgres.ts"],
   memory: ["memory.ts"],

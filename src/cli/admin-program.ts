@@ -6,7 +6,9 @@ import { selecting } from "./command/admin/selection.ts";
 import type { Context } from "./context.ts";
 import { addDatabaseCommands } from "./command/admin/database-commands.ts";
 import type { ExitCode } from "./errors.ts";
-import { databaseForms, jsonHelp, placeForms } from "./common-options.ts";
+import { databaseForms, jsonHelp, placeForms } from "./declare.ts";
+import { exampleText } from "./help-layout.ts";
+import { adminExamples } from "./command/admin/examples.ts";
 import { addOperationCommands } from "./command/admin/operation-commands.ts";
 
 /** `holdfast admin STORE …`: lets operators read a store and act on its tasks. */
@@ -50,6 +52,7 @@ export function addAdminCommands(admin: Command, context: Context, end: (code: E
   const ofDatabase = (name: string, description: string): Command =>
     command(name, description, databaseForms);
   addDatabaseCommands({ command: ofDatabase, selecting }, context, end);
+  for (const each of admin.commands) each.addHelpText("after", exampleText(adminExamples[each.name()] ?? []));
 }
 
 function usage(command: Command): string {

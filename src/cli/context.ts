@@ -1,28 +1,11 @@
-import type { ConnectOptions } from "../client/connect-options.ts";
+import type { OptionsOf, serverOptions } from "./declare.ts";
 import type { ExitCode } from "./errors.ts";
 import type { Io } from "./io.ts";
 import type { Output } from "./output/output.ts";
 import type { State } from "./state/state.ts";
 
 /** Options of every command that reaches a server. */
-export interface ServerOptions {
-  readonly config?: string;
-  readonly token?: string;
-  readonly header?: readonly string[];
-  /** Trusts the entry of the working directory's file, for this command. */
-  readonly trust?: true;
-  /** The names of our variables that a typed command line gets. */
-  readonly passEnv?: readonly string[];
-  /** The only protocol version to speak, or `earlier`. */
-  readonly protocol?: ConnectOptions["protocolVersion"];
-  /** In seconds. */
-  readonly connectTimeout?: number;
-  /** Accepts any certificate. */
-  readonly insecure?: true;
-  /** Prints each message of the protocol. */
-  readonly verbose?: true;
-  /** The file to which each message is appended. */
-  readonly record?: string;
+export interface ServerOptions extends OptionsOf<typeof serverOptions> {
   /** Whether the command connects to several servers, so that HOLDFAST_TOKEN could go to the wrong one. */
   readonly isOneOfSeveral?: boolean;
 }

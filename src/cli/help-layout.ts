@@ -1,32 +1,6 @@
-import { Help, type Command } from "commander";
-import { examples, firstCommands, type Example } from "./help-examples.ts";
-
-/** Commands in the order of the help, under their headings. Unlisted ones come last. */
-const groups: readonly (readonly [string, readonly string[]])[] = [
-  [
-    "Tools:",
-    [
-      "tools",
-      "call",
-      "search",
-      "open",
-      "shell",
-      "close",
-      "servers",
-      "trust",
-      "login",
-      "logout",
-      "doctor",
-      "ping",
-    ],
-  ],
-  ["Tasks:", ["ls", "result", "watch", "get", "logs", "answer", "cancel", "forget"]],
-  ["Resources and prompts:", ["resources", "read", "prompts", "prompt", "complete"]],
-  [
-    "Servers of your own:",
-    ["init", "serve", "replay", "dashboard", "admin", "inbox", "journal", "check", "migrate"],
-  ],
-];
+import type { Command } from "commander";
+import { everything } from "./client-commands.ts";
+import type { Example } from "./declare.ts";
 
 const widest = 80;
 
@@ -35,30 +9,17 @@ function widthFor(columns: number | undefined): number {
   return Math.max(40, Math.min(columns ?? widest, widest)) - 1;
 }
 
-/** Gives the help of all commands its width, order and examples. */
+/** Gives the help of all commands its width. */
 export function layOutHelp(program: Command, columns: number | undefined): void {
-  for (const [heading, names] of groups)
-    for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
-  const order = groups.flatMap(([, names]) => names);
-  const placeOf = (command: Command): number => {
-    const at = order.indexOf(command.name());
-    return at === -1 ? order.length : at;
-  };
-  const layOut = (command: Command, path: readonly string[]): void => {
+  const layOut = (command: Command): void => {
     command.configureHelp({
       ...command.configureHelp(),
       helpWidth: widthFor(columns),
       subcommandTerm: termOf,
-      ...(command === program && {
-        visibleCommands: (of: Command) =>
-          new Help().visibleCommands(of).toSorted((one, other) => placeOf(one) - placeOf(other)),
-      }),
     });
-    const shown = examples[path.join(" ")];
-    if (shown !== undefined) command.addHelpText("after", `\nExamples:\n${exampleLines(shown)}`);
-    for (const part of command.commands) layOut(part, [...path, part.name()]);
+    for (const part of command.commands) layOut(part);
   };
-  layOut(program, []);
+  layOut(program);
   program.addHelpText("after", "\nholdfast help COMMAND shows a command's options, with examples.");
 }
 
@@ -82,9 +43,21 @@ function termOf(command: Command): string {
   return [command.name(), ...fitting, "..."].join(" ");
 }
 
-function exampleLines(shown: readonly Example[]): string {
-  return shown.map(({ line, does }) => `  ${line}\n      ${does}`).join("\n");
+/** The examples at the end of a command's help. */
+export function exampleText(shown: readonly Example[]): string {
+  return `\nExamples:\n${exampleLines(shown)}`;
 }
+
+function exampleLines(shown: readonly Example[]): string {
+  return shown.map(([line, does]) => `  ${line}\n      ${does}`).join("\n");
+}
+
+/** The first commands to try, on the start page. */
+export const firstCommands: readonly Example[] = [
+  [`holdfast tools "${everything}"`, "lists a server's tools; npx starts this one"],
+  [`holdfast call "${everything}" echo message=hi`, "calls a tool and prints its result"],
+  ["holdfast ls", "lists your tasks and their status"],
+];
 
 /** Printed when the command gets no arguments. */
 export const startPage = `Calls tools of any MCP server, and keeps their tasks until you have the result.

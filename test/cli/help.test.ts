@@ -3,7 +3,9 @@ import { split } from "shlex";
 import { expect, it } from "vitest";
 import { moveActionFirst, moveServerFirst } from "../../src/cli/arguments/rewrite-argv.ts";
 import type { Context } from "../../src/cli/context.ts";
-import { examples, firstCommands } from "../../src/cli/help-examples.ts";
+import { adminExamples } from "../../src/cli/command/admin/examples.ts";
+import { allCommands } from "../../src/cli/commands.ts";
+import { firstCommands } from "../../src/cli/help-layout.ts";
 import { adminActions, makeProgram } from "../../src/cli/program.ts";
 import { Pty } from "./terminal/pty.ts";
 import { runMain } from "./run-main.ts";
@@ -24,6 +26,13 @@ function commandsOf(command: Command, path: readonly string[] = []): readonly (r
     return [[words.join(" "), part] as const, ...commandsOf(part, words)];
   });
 }
+
+const examples = Object.fromEntries([
+  ...allCommands.flatMap(([path, { examples: shown }]) =>
+    shown === undefined ? [] : [[path, shown] as const],
+  ),
+  ...Object.entries(adminExamples).map(([name, shown]) => [`admin ${name}`, shown] as const),
+]);
 
 const paths = commandsOf(await program()).map(([path]) => path);
 
@@ -46,8 +55,8 @@ it("has examples for each command, and for no other", async () => {
 });
 
 it.each([
-  ...Object.entries(examples).flatMap(([path, shown]) => shown.map(({ line }) => [line, path] as const)),
-  ...firstCommands.map(({ line }) => [line, ""] as const),
+  ...Object.entries(examples).flatMap(([path, shown]) => shown.map(([line]) => [line, path] as const)),
+  ...firstCommands.map(([line]) => [line, ""] as const),
 ])("has examples that are understood: %s", async (line, path) => {
   const ran: string[] = [];
   const made = await program((words) => ran.push(words));

@@ -53,7 +53,10 @@ it("records the wire in a private file, from which replay answers as the server 
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   stdin.end(asked.map((message) => `${JSON.stringify(message)}\n`).join(""));
   const io = { stdin, stdout, stderr: new PassThrough(), env: {}, cwd, now: Date.now } as never;
-  await replay({ io, output: new Output(io, false), state: undefined as never }, { file: "wire.jsonl" });
+  await replay(
+    { io, output: new Output(io, false), state: undefined as never },
+    { file: "wire.jsonl", options: {} },
+  );
   stdout.end();
   const answers = (await text(stdout))
     .trim()

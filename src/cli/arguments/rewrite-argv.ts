@@ -1,18 +1,23 @@
 import { join } from "shlex";
+import { allCommands } from "../commands.ts";
 import { commandPrefix } from "../server/find-server.ts";
 
 /** Protects an id that begins with a dash. No argument can contain it. */
 const mark = "\0";
 
-const aboutTask: ReadonlySet<string | undefined> = new Set([
-  "get",
-  "watch",
-  "result",
-  "cancel",
-  "logs",
-  "answer",
-  "forget",
-]);
+/** The commands whose first argument is this one. */
+function beginningWith(name: string): ReadonlySet<string | undefined> {
+  const found = allCommands.filter(([words, { args }]) => {
+    const first = args?.[0]?.[0] ?? "";
+    return !words.includes(" ") && first.replaceAll(/\W/g, "") === name;
+  });
+  return new Set(found.map(([words]) => words));
+}
+
+const aboutTask = beginningWith("id");
+
+/** The others have the option `--server`. */
+const serverFirst = beginningWith("server");
 
 /** Marks a task id that begins with a dash, so that it is not parsed as an option: servers choose ids at random. */
 export function protectId(argv: readonly string[]): readonly string[] {
@@ -22,25 +27,11 @@ export function protectId(argv: readonly string[]): readonly string[] {
   return /^-[^-]./s.test(id) ? [command, `${mark}${id}`, ...rest] : argv;
 }
 
-export function restoreId(id: string): string {
-  return id.startsWith(mark) ? id.slice(mark.length) : id;
+/** An argument as it was typed. */
+export function restored(argument: unknown): unknown {
+  if (Array.isArray(argument)) return argument.map(restored);
+  return typeof argument === "string" && argument.startsWith(mark) ? argument.slice(mark.length) : argument;
 }
-
-/** Commands whose first argument is SERVER; the others have the option `--server`. */
-const serverFirst: ReadonlySet<string | undefined> = new Set([
-  "call",
-  "login",
-  "logout",
-  "tools",
-  "doctor",
-  "resources",
-  "read",
-  "prompts",
-  "prompt",
-  "complete",
-  "ping",
-  "open",
-]);
 
 /** Moves the name of a session, as in `@page call open url=…`, to the place of SERVER. Alone it asks for a prompt. */
 export function moveSessionBehind(argv: readonly string[]): readonly string[] {

@@ -13,7 +13,8 @@ import {
   readJsonArgument,
   readPairs,
 } from "../arguments/parse-arguments.ts";
-import type { Context, TaskOptions } from "../context.ts";
+import type { Given } from "../commands.ts";
+import type { Context } from "../context.ts";
 import { taskJson } from "../output/task-json.ts";
 
 /** Answers the chosen question of a task, or all open ones if the user can be asked. */
@@ -151,26 +152,11 @@ function defaultsOf(properties: ReadonlyMap<string, JsonObject>): JsonObject {
   return Object.fromEntries(withDefault.map(([key, schema]) => [key, schema["default"]]));
 }
 
-export interface AnswerOptions extends TaskOptions {
-  readonly args?: string;
-  readonly accept?: true;
-  readonly decline?: true;
-  readonly cancelQuestion?: true;
-  /** The key of the question, if several are open. */
-  readonly question?: string;
-}
-
-interface AnswerCommand {
-  readonly id: string;
-  readonly pairs: readonly string[];
-  readonly options: AnswerOptions;
-}
-
 /**
  * `holdfast answer ID [key=value …]`: answers the task's question, with the given values or by asking on the
  * terminal.
  */
-export async function answer(context: Context, { id, pairs, options }: AnswerCommand): Promise<ExitCode> {
+export async function answer(context: Context, { id, pairs, options }: Given<"answer">): Promise<ExitCode> {
   const { output } = context;
   const answerer = new QuestionAnswerer(await readGiven(context, pairs, options));
   return withTask(context, { id, options, onInput: answerer.onInput }, async (session) => {
@@ -196,7 +182,7 @@ export async function answer(context: Context, { id, pairs, options }: AnswerCom
 async function readGiven(
   { io }: Context,
   pairs: readonly string[],
-  { args, accept, decline, cancelQuestion }: AnswerOptions,
+  { args, accept, decline, cancelQuestion }: Given<"answer">["options"],
 ): Promise<GivenAnswer | undefined> {
   const actions = [
     accept && ("accept" as const),

@@ -7,7 +7,8 @@ import {
 } from "../arguments/parse-arguments.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
-import type { Context, WaitingOptions } from "../context.ts";
+import type { Given } from "../commands.ts";
+import type { Context } from "../context.ts";
 import { exitCodes, type ExitCode } from "../errors.ts";
 import { SaveFolder } from "../output/save-content.ts";
 import { taskJson } from "../output/task-json.ts";
@@ -18,23 +19,8 @@ import { watchCommand } from "../arguments/words.ts";
 import { listTools, pickTool, problemOf } from "./find-tool.ts";
 import { showDirect, showOutcome, waitForTask } from "./show-outcome.ts";
 
-export interface CallOptions extends WaitingOptions {
-  readonly args?: string;
-  readonly detach?: true;
-  /** A folder. */
-  readonly save?: string;
-  readonly maxChars?: number;
-}
-
-interface CallCommand {
-  readonly server: string;
-  readonly tool: string;
-  readonly pairs: readonly string[];
-  readonly options: CallOptions;
-}
-
 /** `holdfast call SERVER TOOL key=value …` */
-export async function call(context: Context, command: CallCommand): Promise<ExitCode> {
+export async function call(context: Context, command: Given<"call">): Promise<ExitCode> {
   const { tool, options } = command;
   const { output, io } = context;
   const asked = await resolveServer(context, command.server, options);

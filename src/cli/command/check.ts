@@ -5,19 +5,15 @@ import { pathToFileURL } from "node:url";
 import { text } from "node:stream/consumers";
 import type { JournalRecording } from "../../store/export-journal.ts";
 import type { ReplayedJournal, replayHandler, ReplayReport } from "../../testing/replay-handler.ts";
+import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 
-export interface CheckOptions {
-  /** The module that has the tools. */
-  readonly tools: string;
-}
-
 /** `holdfast check JOURNALS… --tools FILE`: whether the code of the module continues the recorded tasks. */
 export async function check(
   { io, output }: Context,
-  { journals, options }: { readonly journals: readonly string[]; readonly options: CheckOptions },
+  { journals, options }: Given<"check">,
 ): Promise<ExitCode> {
   const read = await Promise.all(journals.map((journal) => readJournals(io, journal)));
   const recordings = read.flat();

@@ -3,7 +3,8 @@ import { split } from "shlex";
 import { readdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { moveSessionBehind } from "../arguments/rewrite-argv.ts";
-import { scripts, type Shell } from "../completion/scripts.ts";
+import { scripts } from "../completion/scripts.ts";
+import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes } from "../errors.ts";
 import { readFolderConfigs, readUsersConfig } from "../server/host-config.ts";
@@ -131,10 +132,7 @@ function lastVariadic({ registeredArguments }: Command): Argument | undefined {
 }
 
 /** `holdfast completion SHELL`: prints the script for the shell to run. */
-export async function completion(
-  { output }: Context,
-  { shell }: { readonly shell: Shell },
-): Promise<ExitCode> {
+export async function completion({ output }: Context, { shell }: Given<"completion">): Promise<ExitCode> {
   await output.print(scripts[shell]);
   return exitCodes.done;
 }

@@ -1,20 +1,14 @@
 import { randomBytes } from "node:crypto";
+import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { interruptedBy, type ExitCode } from "../errors.ts";
 import type { DashboardJson } from "../output/json-shapes.ts";
-import { withAdmin, type AdminOptions } from "./admin/with-admin.ts";
-
-export interface DashboardCommandOptions extends AdminOptions {
-  readonly port: number;
-  readonly host: string;
-  readonly path: string;
-  readonly readOnly?: true;
-}
+import { withAdmin } from "./admin/with-admin.ts";
 
 /** `holdfast dashboard STORE`: serves the dashboard until it is interrupted, and prints a link to it. */
 export async function dashboard(
   context: Context,
-  { place, options }: { readonly place: string; readonly options: DashboardCommandOptions },
+  { store: place, options }: Given<"dashboard">,
 ): Promise<ExitCode> {
   const { output } = context;
   const { host, port, path, readOnly } = options;

@@ -15,7 +15,8 @@ import {
 } from "../server/with-server.ts";
 import { describeRpcError } from "../../client/reply/reply.ts";
 import { loginName } from "../../client/auth/login.ts";
-import type { Context, WaitingOptions } from "../context.ts";
+import type { Given } from "../commands.ts";
+import type { Context } from "../context.ts";
 import { type ExitCode, exitCodeOf, exitCodes } from "../errors.ts";
 import type { Finding } from "../../serve/source.ts";
 import { sayingMistakes } from "./serve.ts";
@@ -220,16 +221,11 @@ export async function probeListening({ client, signal }: Session): Promise<Check
   }
 }
 
-interface DoctorCommand {
-  readonly server: string;
-  readonly options: WaitingOptions;
-}
-
 /**
  * `holdfast doctor SERVER`: tests what works with a server, and says what does not and why. `holdfast doctor sqlite:PATH`: whether other
  * users can get at the files of a store. `holdfast doctor tools.yaml`: what works of all that a file of tools needs.
  */
-export async function doctor(context: Context, { server, options }: DoctorCommand): Promise<ExitCode> {
+export async function doctor(context: Context, { server, options }: Given<"doctor">): Promise<ExitCode> {
   const { output } = context;
   if (server.startsWith("sqlite:")) return doctorOfStore(context, server);
   if (/^[^:\s]+\.(ya?ml|json)$/i.test(server)) return doctorOfFile(context, server);

@@ -5,6 +5,7 @@ import type { InboxMessage } from "../../host/conversation.ts";
 import { textOf } from "../../host/for-models.ts";
 import { openedStore } from "../../store/encrypted-store.ts";
 import { existingStore } from "../../store/from-url.ts";
+import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
@@ -12,22 +13,10 @@ import type { InboxJson } from "../output/json-shapes.ts";
 import { adminFailure, encryptionKeys } from "./admin/with-admin.ts";
 import { watchSignals } from "../terminal/signal-watch.ts";
 
-export interface InboxCommandOptions {
-  /** A program that gets each result as JSON on its stdin, and acknowledges it by its exit code 0. */
-  readonly exec?: string;
-  readonly follow?: true;
-}
-
-interface InboxCommand {
-  readonly place: string;
-  readonly id: string;
-  readonly options: InboxCommandOptions;
-}
-
 /** `holdfast inbox STORE CONVERSATION`: shows the results that a conversation of an agent has not acknowledged, or hands them to a program. */
 export async function inbox(
   context: Context,
-  { place, id, options: { exec, follow } }: InboxCommand,
+  { store: place, conversation: id, options: { exec, follow } }: Given<"inbox">,
 ): Promise<ExitCode> {
   const { io, output } = context;
   if (follow === true && exec === undefined)

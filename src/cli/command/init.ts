@@ -2,15 +2,11 @@ import { copyFile, lstat, mkdir, readFile, realpath, writeFile } from "node:fs/p
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { quoteWord } from "../arguments/words.ts";
+import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { InitJson } from "../output/json-shapes.ts";
 import { packageRoot } from "../user-folders.ts";
-
-export interface InitOptions {
-  /** The tarball that `npm pack` created. */
-  readonly tarball?: string;
-}
 
 /** Each file of a project, with its template. npm would leave out templates whose names begin with a dot. */
 const templates: ReadonlyMap<string, string> = new Map([
@@ -29,7 +25,7 @@ const templates: ReadonlyMap<string, string> = new Map([
 /** `holdfast init [DIR]`: writes a project with a server, a client and a test. */
 export async function init(
   { io, output }: Context,
-  { dir, options: { tarball } }: { readonly dir: string; readonly options: InitOptions },
+  { dir, options: { tarball } }: Given<"init">,
 ): Promise<ExitCode> {
   const folder = resolve(io.cwd, dir);
   const packed = tarball === undefined ? undefined : resolve(io.cwd, tarball);

@@ -5,6 +5,7 @@ import { exportJournal, type StoredTasks } from "../../store/export-journal.ts";
 import { readStore } from "../../store/from-url.ts";
 import { HoldfastError, type FaultCode } from "../../task/fault.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
+import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
@@ -12,21 +13,13 @@ import { encryptionKeys, recordCopy } from "./admin/with-admin.ts";
 import type { StoredTaskJson, StoredTasksJson } from "../output/json-shapes.ts";
 import { table } from "../output/table.ts";
 
-export interface ExportOptions {
-  /** The file to write to, instead of stdout. */
-  readonly output?: string;
-}
-
 /** The error codes for a store, or a task in it, that cannot be read. */
 const unusable: ReadonlySet<FaultCode> = new Set(["store_url", "store_unusable", "task_unreadable"]);
 
 const tasksPerPage = 500;
 
 /** `holdfast journal ls STORE`: lists the unfinished tasks of a server's store, with the versions of their tools. */
-export async function listStored(
-  { io, output }: Context,
-  { store }: { readonly store: string },
-): Promise<ExitCode> {
+export async function listStored({ io, output }: Context, { store }: Given<"journal ls">): Promise<ExitCode> {
   const records = await readTasks(io, store, unfinished);
   const tasks = records.map(asListed);
   if (output.json) {
@@ -39,7 +32,7 @@ export async function listStored(
 /** `holdfast journal export STORE ID`: prints what the store has of a task, as input for `checkReplay`. */
 export async function exportTask(
   context: Context,
-  { store, id, options }: { readonly store: string; readonly id: string; readonly options: ExportOptions },
+  { store, id, options }: Given<"journal export">,
 ): Promise<ExitCode> {
   const { io, output } = context;
   const recording = await readTasks(io, store, (tasks) => exportJournal(tasks, id));

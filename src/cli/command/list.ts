@@ -2,7 +2,8 @@ import type { KnownTask } from "../state/state.ts";
 import { duration, fit, sanitizeLine } from "../terminal/text.ts";
 import { type Column, fittedTable, table } from "../output/table.ts";
 import type { ForgottenJson, ListedTaskJson, ListJson } from "../output/json-shapes.ts";
-import type { Context, ServerOptions } from "../context.ts";
+import type { Given } from "../commands.ts";
+import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { listedMs } from "../state/records.ts";
@@ -79,21 +80,8 @@ function statusOf({ task: { call, seen }, refreshed }: ListedTask): string | und
   return statusMessage === undefined ? status : `${status}: ${statusMessage}`;
 }
 
-export interface ListOptions extends ServerOptions {
-  /** Lists also those that ended more than a week ago, and with `--json` all that have ended. */
-  readonly all?: true;
-  readonly refresh?: true;
-  /** How long each server may take with `refresh`, in seconds. */
-  readonly timeout?: number;
-  /** Lists only the tasks of this server. */
-  readonly server?: string;
-}
-
 /** `holdfast ls`: lists the tasks that were started here, until a week after their end. */
-export async function list(
-  context: Context,
-  { options }: { readonly options: ListOptions },
-): Promise<ExitCode> {
+export async function list(context: Context, { options }: Given<"ls">): Promise<ExitCode> {
   const { output, state, io } = context;
   const { server } = options;
   if (server === undefined && (options.token !== undefined || options.header !== undefined)) {
@@ -161,16 +149,10 @@ function asJson({ task: { id, call, shown, seen, isOver }, refreshed: now }: Lis
   };
 }
 
-interface ForgetCommand {
-  readonly ids: readonly string[];
-  /** Forgets the tasks that their servers did not know when they were last asked. */
-  readonly options: { readonly lost?: true };
-}
-
 /** `holdfast forget ID…`: removes tasks from the list, for example when their server is gone. */
 export async function forget(
   { state, output }: Context,
-  { ids, options: { lost } }: ForgetCommand,
+  { id: ids, options: { lost } }: Given<"forget">,
 ): Promise<ExitCode> {
   if (ids.length > 0 === (lost === true))
     throw new UsageError("Give the ids of tasks, or --lost for those that their servers do not know.");

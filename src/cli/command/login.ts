@@ -10,7 +10,8 @@ import { logIn, logOut } from "../../client/auth/log-in.ts";
 import { redacted } from "../../client/transport/server-name.ts";
 import type { Login } from "../../client/auth/login.ts";
 import type { LoginAddress, LogInOptions } from "../../client/auth/login-run.ts";
-import type { Context, ServerOptions } from "../context.ts";
+import type { Given } from "../commands.ts";
+import type { Context } from "../context.ts";
 import type { LoginJson, LogoutJson } from "../output/json-shapes.ts";
 import { howLong } from "../output/amounts.ts";
 import { resolveServer } from "../server/resolve-server.ts";
@@ -54,26 +55,10 @@ export function browserCommand(env: Io["env"], platform: NodeJS.Platform): reado
   return env["DISPLAY"] || env["WAYLAND_DISPLAY"] ? ["xdg-open"] : undefined;
 }
 
-export interface LoginOptions extends Pick<ServerOptions, "config" | "trust"> {
-  readonly device?: true;
-  readonly clientCredentials?: true;
-  readonly clientId?: string;
-  readonly clientSecretFile?: string;
-  readonly clientMetadata?: string;
-  readonly scope?: string;
-  readonly issuer?: string;
-  /** In seconds. */
-  readonly timeout?: number;
-  readonly browser: boolean;
-}
-
-interface LoginCommand {
-  readonly server: string;
-  readonly options: LoginOptions;
-}
+type LoginOptions = Given<"login">["options"];
 
 /** `holdfast login SERVER`: logs in, so that later commands authenticate as the user. */
-export async function login(context: Context, { server, options }: LoginCommand): Promise<ExitCode> {
+export async function login(context: Context, { server, options }: Given<"login">): Promise<ExitCode> {
   const { io, output, state } = context;
   const asked = await resolveServer(context, server, options);
   const url = urlToLogInTo(asked);
@@ -173,15 +158,8 @@ function loginJson(server: string, { issuer, scope, expiresAt, refreshToken, gra
   };
 }
 
-export type LogoutOptions = Pick<ServerOptions, "config" | "trust">;
-
-interface LogoutCommand {
-  readonly server: string;
-  readonly options: LogoutOptions;
-}
-
 /** `holdfast logout SERVER`: revokes the login if the authorization server supports that, and deletes it. */
-export async function logout(context: Context, { server, options }: LogoutCommand): Promise<ExitCode> {
+export async function logout(context: Context, { server, options }: Given<"logout">): Promise<ExitCode> {
   const { output, state } = context;
   const asked = await resolveServer(context, server, options);
   const url = urlToLogInTo(asked);

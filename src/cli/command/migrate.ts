@@ -2,20 +2,13 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import { databaseOfStore } from "../../store/from-url.ts";
 import { migratePostgres, type PostgresMigration } from "../../store/postgres/migrate-postgres.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { MigrationJson } from "../output/json-shapes.ts";
 
-export interface MigrateOptions {
-  readonly schema?: string;
-  readonly dryRun?: boolean;
-}
-
 /** `holdfast migrate URL`: updates the schema of a store in Postgres. */
-export async function migrate(
-  { output }: Context,
-  { url, options }: { readonly url: string; readonly options: MigrateOptions },
-): Promise<ExitCode> {
+export async function migrate({ output }: Context, { url, options }: Given<"migrate">): Promise<ExitCode> {
   const { dryRun = false } = options;
   const done = await run(url, options);
   if (output.json) {
@@ -25,13 +18,16 @@ export async function migrate(
   return exitCodes.done;
 }
 
-async function run(given: string, { schema, dryRun = false }: MigrateOptions): Promise<PostgresMigration> {
+async function run(
+  given: string,
+  { schema, dryRun }: Given<"migrate">["options"],
+): Promise<PostgresMigration> {
   try {
     const { url, options } = databaseOfStore(given);
     return await migratePostgres(url, {
       ...options,
       ...(schema !== undefined && { schema }),
-      dryRun,
+      dryRun: dryRun === true,
     });
   } catch (error) {
     if (!(error instanceof HoldfastError)) throw error;

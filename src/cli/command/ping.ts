@@ -1,16 +1,14 @@
 import { systemClock } from "../../client/clock.ts";
 import type { TaskClient } from "../../client/task-client.ts";
-import type { Context, WaitingOptions } from "../context.ts";
+import type { Given } from "../commands.ts";
+import type { Context } from "../context.ts";
 import { exitCodes, type ExitCode } from "../errors.ts";
 import type { PingJson } from "../output/base-json-shapes.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { request, serverInfo, withServer } from "../server/with-server.ts";
 
 /** `holdfast ping SERVER` */
-export async function ping(
-  context: Context,
-  { server, options }: { readonly server: string; readonly options: WaitingOptions },
-): Promise<ExitCode> {
+export async function ping(context: Context, { server, options }: Given<"ping">): Promise<ExitCode> {
   const asked = await resolveServer(context, server, options);
   const { output } = context;
   const start = systemClock.elapsed();

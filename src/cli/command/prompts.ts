@@ -3,7 +3,8 @@ import type { JsonObject } from "../../generation/message.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { didYouMean } from "../arguments/words.ts";
 import { completeArguments, type Pair, parseArguments, readPairs } from "../arguments/parse-arguments.ts";
-import type { Context, WaitingOptions } from "../context.ts";
+import type { Given } from "../commands.ts";
+import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { CompleteJson, PromptJson, PromptsJson } from "../output/base-json-shapes.ts";
 import { type Links, linksOf, saveContent, type SavedContent, SaveFolder } from "../output/save-content.ts";
@@ -12,13 +13,8 @@ import { showContent } from "../output/show-content.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { request, serverInfo, withServer } from "../server/with-server.ts";
 
-interface PromptsCommand {
-  readonly server: string;
-  readonly options: WaitingOptions;
-}
-
 /** `holdfast prompts SERVER` */
-export async function prompts(context: Context, { server, options }: PromptsCommand): Promise<ExitCode> {
+export async function prompts(context: Context, { server, options }: Given<"prompts">): Promise<ExitCode> {
   const asked = await resolveServer(context, server, options);
   const { output } = context;
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
@@ -56,19 +52,8 @@ function withGap(text: string): string {
   return text === "" ? "" : `  ${text}`;
 }
 
-export interface PromptOptions extends WaitingOptions {
-  /** A folder. */
-  readonly save?: string;
-}
-
-interface PromptCommand extends PromptsCommand {
-  readonly name: string;
-  readonly pairs: readonly string[];
-  readonly options: PromptOptions;
-}
-
 /** `holdfast prompt SERVER NAME key=value …` */
-export async function prompt(context: Context, command: PromptCommand): Promise<ExitCode> {
+export async function prompt(context: Context, command: Given<"prompt">): Promise<ExitCode> {
   const { name, options } = command;
   const { output, io } = context;
   const asked = await resolveServer(context, command.server, options);
@@ -145,19 +130,10 @@ function textOf(messages: readonly Message[]): string {
   return messages.map(({ role, text }) => `${role}:\n${text}`).join("\n");
 }
 
-interface CompleteCommand {
-  readonly server: string;
-  readonly kind: "prompt" | "resource";
-  /** The prompt's name, or the URI template of the resource. */
-  readonly name: string;
-  readonly pairs: readonly string[];
-  readonly options: WaitingOptions;
-}
-
 /** `holdfast complete SERVER prompt NAME known=value argument=begin` */
 export async function complete(
   context: Context,
-  { server, kind, name, pairs, options }: CompleteCommand,
+  { server, kind, name, pairs, options }: Given<"complete">,
 ): Promise<ExitCode> {
   const asked = await resolveServer(context, server, options);
   const { output, io } = context;

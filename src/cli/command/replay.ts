@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { LineBuffer } from "../../client/transport/wire-messages.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import { withoutSecrets } from "../server/wire.ts";
@@ -24,7 +25,7 @@ const longestLine = 256 * 1024 ** 2;
  * `holdfast replay FILE`: a server over stdio that answers as the one of `--record FILE` did. A request is answered by the first equal one
  * that is left, or else by the last equal one.
  */
-export async function replay({ io }: Context, { file }: { readonly file: string }): Promise<ExitCode> {
+export async function replay({ io }: Context, { file }: Given<"replay">): Promise<ExitCode> {
   const exchanges = await readExchanges(resolve(io.cwd, file));
   const write = (message: object): void => void io.stdout.write(`${JSON.stringify(message)}\n`);
   const answer = (line: string): void => {

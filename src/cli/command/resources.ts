@@ -1,6 +1,7 @@
 import type { ReadResourceResult, Resource, ResourceTemplateType } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import type { Context, WaitingOptions } from "../context.ts";
+import type { Given } from "../commands.ts";
+import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import { sizeText } from "../output/amounts.ts";
 import { fittedTable, type Column } from "../output/table.ts";
@@ -11,13 +12,11 @@ import { withNewline } from "../output/show-content.ts";
 import { request, serverInfo, type Session, withServer } from "../server/with-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 
-interface ResourcesCommand {
-  readonly server: string;
-  readonly options: WaitingOptions;
-}
-
 /** `holdfast resources SERVER` */
-export async function resources(context: Context, { server, options }: ResourcesCommand): Promise<ExitCode> {
+export async function resources(
+  context: Context,
+  { server, options }: Given<"resources">,
+): Promise<ExitCode> {
   const asked = await resolveServer(context, server, options);
   const { output } = context;
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
@@ -68,22 +67,8 @@ function aboutOf({ name, title = name, description = "" }: Resource | ResourceTe
   return [title, description].filter((text) => text !== "").join(": ");
 }
 
-export interface ReadOptions extends WaitingOptions {
-  /** A folder. */
-  readonly save?: string;
-  readonly maxChars?: number;
-  /** Prints it again with each change. */
-  readonly follow?: true;
-}
-
-interface ReadCommand {
-  readonly server: string;
-  readonly uri: string;
-  readonly options: ReadOptions;
-}
-
 /** `holdfast read SERVER URI` */
-export async function read(context: Context, { server, uri, options }: ReadCommand): Promise<ExitCode> {
+export async function read(context: Context, { server, uri, options }: Given<"read">): Promise<ExitCode> {
   const asked = await resolveServer(context, server, options);
   const { output, io } = context;
   const folder = await SaveFolder.open(options.save, io.cwd);
@@ -97,7 +82,7 @@ interface ReadOnce {
   readonly uri: string;
   readonly folder: SaveFolder | undefined;
   readonly output: Output;
-  readonly options: ReadOptions;
+  readonly options: Given<"read">["options"];
 }
 
 async function readOnce(

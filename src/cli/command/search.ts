@@ -1,3 +1,4 @@
+import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { exitCodes, type ExitCode } from "../errors.ts";
 import { fittedTable, type Column } from "../output/table.ts";
@@ -10,10 +11,7 @@ const columns: readonly Column[] = [
 ];
 
 /** `holdfast search WORD…`: tools of all servers that commands have listed, without asking any. All words are in the name or the first line. */
-export async function search(
-  { output, state }: Context,
-  { words }: { readonly words: readonly string[] },
-): Promise<ExitCode> {
+export async function search({ output, state }: Context, { words }: Given<"search">): Promise<ExitCode> {
   const wanted = words.map((word) => word.toLowerCase());
   const tools = (await state.knownTools()).filter(({ name, about }) => {
     const text = `${name} ${about}`.toLowerCase();

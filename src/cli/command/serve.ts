@@ -7,31 +7,14 @@ import { HoldfastError } from "../../task/fault.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { didYouMean } from "../arguments/words.ts";
 import { completeArguments, parseArguments, readPairs } from "../arguments/parse-arguments.ts";
+import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, UsageError } from "../errors.ts";
 import { watchSignals } from "../terminal/signal-watch.ts";
 import { packageRoot } from "../user-folders.ts";
 
-export interface ServeCommandOptions {
-  readonly check?: true;
-  readonly dryRun?: string;
-  readonly init?: true;
-  readonly schema?: true;
-  readonly stdio?: true;
-  readonly port?: number;
-  readonly upstream?: string;
-  /** The words after `--`, quoted. */
-  readonly program?: string;
-}
-
-interface ServeCommand {
-  /** A file, and the pairs of `--dry-run`. */
-  readonly words: readonly string[];
-  readonly options: ServeCommandOptions;
-}
-
 /** `holdfast serve tools.yaml`: serves the tools of a file, or of another server, until it is interrupted. */
-export async function serve(context: Context, command: ServeCommand): Promise<ExitCode> {
+export async function serve(context: Context, command: Given<"serve">): Promise<ExitCode> {
   return sayingMistakes(() => run(context, command));
 }
 
@@ -55,9 +38,9 @@ const mistakes: ReadonlySet<string> = new Set([
   "store_locked",
 ]);
 
-async function run(context: Context, { words, options }: ServeCommand): Promise<ExitCode> {
+async function run(context: Context, { file: named, pairs, options }: Given<"serve">): Promise<ExitCode> {
   const { output, io } = context;
-  const [file = "tools.yaml", ...pairs] = words;
+  const file = named ?? "tools.yaml";
   if (options.init === true) return init(context, file);
   if (options.schema === true) {
     await output.print(await schemaText());
@@ -66,7 +49,7 @@ async function run(context: Context, { words, options }: ServeCommand): Promise<
   // Loaded on demand, so that other commands start faster.
   const { serveFile, toolsFileAt, upstreamPlace } = await import("../../serve/file/serve-file.ts");
   const { program, upstream = program === undefined ? undefined : split(program) } = options;
-  if (upstream !== undefined && words.length > 0)
+  if (upstream !== undefined && named !== undefined)
     throw new UsageError(`Give either the file ${file}, or a command line after --, or --upstream URL.`);
   const place =
     upstream === undefined ? toolsFileAt(resolve(io.cwd, file), io.env) : upstreamPlace(upstream, io.cwd);

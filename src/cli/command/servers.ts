@@ -4,6 +4,7 @@ import { applyEdits, modify } from "jsonc-parser";
 import { hasCredentials, redacted } from "../../client/transport/server-name.ts";
 import { writeAtomically } from "../../client/handles/write-atomically.ts";
 import { quoteWord, splitWords } from "../arguments/words.ts";
+import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { ServersJson, TrustJson } from "../output/json-shapes.ts";
@@ -23,13 +24,8 @@ import {
   usersConfigPath,
 } from "../server/host-config.ts";
 
-export interface ServersOptions {
-  readonly config?: string;
-  readonly header?: readonly string[];
-  readonly env?: readonly string[];
-  /** Replaces an entry of that name. */
-  readonly force?: true;
-}
+/** Its parent's options are those of a command too. */
+type EditOptions = Partial<Given<"servers add">["options"]> & Given<"servers">["options"];
 
 const columns: readonly Column[] = [
   { title: "NAME", least: 8 },
@@ -41,7 +37,7 @@ const columns: readonly Column[] = [
 /** `holdfast servers`: open sessions, and the servers of config files, in the order in which a name is looked up. */
 export async function listServers(
   { io, output, state }: Context,
-  { options }: { readonly options: ServersOptions },
+  { options }: Given<"servers">,
 ): Promise<ExitCode> {
   const named = options.config ?? io.env["HOLDFAST_CONFIG"];
   const users = await readUsersConfig(named, io);
@@ -102,11 +98,7 @@ function shownEntry(entry: HostEntry): string {
 /** `holdfast servers add NAME SERVER`: writes an entry to the user's own file. */
 export async function addServer(
   context: Context,
-  {
-    name,
-    server,
-    options,
-  }: { readonly name: string; readonly server: string; readonly options: ServersOptions },
+  { name, server, options }: Given<"servers add">,
 ): Promise<ExitCode> {
   const entry = entryFor(context, server, options);
   return edit(context, name, options, ({ has, path }) => {
@@ -119,7 +111,7 @@ export async function addServer(
 /** `holdfast servers remove NAME` */
 export async function removeServer(
   context: Context,
-  { name, options }: { readonly name: string; readonly options: ServersOptions },
+  { name, options }: Given<"servers remove">,
 ): Promise<ExitCode> {
   return edit(context, name, options, ({ has, path }) => {
     if (!has) throw new UsageError(`${path} has no server ${JSON.stringify(name)}.`);
@@ -127,7 +119,7 @@ export async function removeServer(
   });
 }
 
-function entryFor({ io }: Context, server: string, options: ServersOptions): object {
+function entryFor({ io }: Context, server: string, options: EditOptions): object {
   const headers = readHeaders(options.header);
   const env = Object.fromEntries(
     (options.env ?? []).map((pair) => {
@@ -161,7 +153,7 @@ interface Place {
 async function edit(
   { io, output }: Context,
   name: string,
-  { config }: ServersOptions,
+  { config }: EditOptions,
   change: (place: Place) => { readonly value: object | undefined; readonly done: string },
 ): Promise<ExitCode> {
   const asked = config ?? io.env["HOLDFAST_CONFIG"];
@@ -182,19 +174,10 @@ async function edit(
   return exitCodes.done;
 }
 
-export interface TrustOptions {
-  readonly revoke?: true;
-}
-
-interface TrustCommand {
-  readonly name: string;
-  readonly options: TrustOptions;
-}
-
 /** `holdfast trust NAME`: trusts an entry of the working directory's file until it changes, or no longer. */
 export async function trust(
   { io, output, state }: Context,
-  { name, options }: TrustCommand,
+  { name, options }: Given<"trust">,
 ): Promise<ExitCode> {
   const configs = await readFolderConfigs(io.cwd);
   if (configs.length === 0)

@@ -2,7 +2,10 @@ import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline/promises";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { splitWords } from "../arguments/words.ts";
+import type { Given } from "../commands.ts";
 import type { Context, ServerOptions, WaitingOptions } from "../context.ts";
+
+type OpenOptions = Given<"open">["options"];
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { OpenJson } from "../output/json-shapes.ts";
 import type { FoundServer } from "../server/find-server.ts";
@@ -10,22 +13,10 @@ import { resolveServer } from "../server/resolve-server.ts";
 import { withServer } from "../server/with-server.ts";
 import { isSessionName, type OpenSession } from "../session/open-sessions.ts";
 
-export interface OpenOptions extends WaitingOptions {
-  /** How long the session goes on without a command, in seconds. */
-  readonly idle: number;
-}
-
-interface OpenCommand {
-  readonly server: string;
-  /** With its `@`. */
-  readonly session: string;
-  readonly options: OpenOptions;
-}
-
 /** `holdfast open SERVER @NAME`: keeps a server's process, or its session over HTTP, for later commands. */
 export async function open(
   context: Context,
-  { server, session: name, options }: OpenCommand,
+  { server, session: name, options }: Given<"open">,
 ): Promise<ExitCode> {
   const { output, state } = context;
   if (!isSessionName(name))
@@ -122,10 +113,7 @@ async function terminalProcess(): Promise<number | null> {
 }
 
 /** `holdfast close @NAME` */
-export async function close(
-  context: Context,
-  { session: name, options }: { readonly session: string; readonly options: WaitingOptions },
-): Promise<ExitCode> {
+export async function close(context: Context, { session: name, options }: Given<"close">): Promise<ExitCode> {
   const { output, state } = context;
   const session = await state.sessions.find(name);
   if (session === undefined) throw new UsageError(`There is no open session ${name}.`);
@@ -144,7 +132,7 @@ export async function close(
 /** `holdfast @NAME`: a prompt for the commands of a session, until its end, `exit` or Ctrl-D. */
 export async function shell(
   { io, output, state, commands }: Context,
-  { session: name }: { readonly session: string },
+  { session: name }: Given<"shell">,
 ): Promise<ExitCode> {
   if (commands === undefined) throw new TypeError("no commands");
   let code: ExitCode = exitCodes.done;

@@ -1,6 +1,7 @@
 import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
 import { describeRpcError } from "../../client/reply/reply.ts";
-import type { Context, TaskOptions } from "../context.ts";
+import type { Given } from "../commands.ts";
+import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped } from "../errors.ts";
 import { taskJson, type TaskOrigin } from "../output/task-json.ts";
 import { describeQuestion } from "./describe-question.ts";
@@ -13,10 +14,7 @@ import { SaveFolder } from "../output/save-content.ts";
 import { showDirect, showOutcome, waitForTask } from "./show-outcome.ts";
 
 /** `holdfast get ID`: prints the task's current state. */
-export async function get(
-  context: Context,
-  command: { readonly id: string; readonly options: TaskOptions },
-): Promise<ExitCode> {
+export async function get(context: Context, command: Given<"get">): Promise<ExitCode> {
   const { output } = context;
   return withTask(context, command, async ({ handle, origin, terminal, signal, saw }) => {
     const task = await handle.get({ signal });
@@ -51,10 +49,7 @@ function endOf(createdAt: string, ttlMs: number): string | undefined {
 }
 
 /** `holdfast cancel ID`: asks the server to cancel the task, and prints its state. */
-export async function cancel(
-  context: Context,
-  command: { readonly id: string; readonly options: TaskOptions },
-): Promise<ExitCode> {
+export async function cancel(context: Context, command: Given<"cancel">): Promise<ExitCode> {
   const { output } = context;
   return withTask(context, command, async ({ handle, origin, terminal, signal, saw, printed }) => {
     await handle.cancel({ signal });
@@ -73,16 +68,8 @@ export async function cancel(
   });
 }
 
-export interface LogsOptions extends TaskOptions {
-  readonly follow?: true;
-  readonly output?: true;
-}
-
 /** `holdfast logs ID`: prints the log or the output of the task. */
-export async function logs(
-  context: Context,
-  { id, options }: { readonly id: string; readonly options: LogsOptions },
-): Promise<ExitCode> {
+export async function logs(context: Context, { id, options }: Given<"logs">): Promise<ExitCode> {
   const { output } = context;
   return withTask(context, { id, options }, async (session) => {
     const { handle, terminal, signal, saw, shown } = session;
@@ -128,28 +115,17 @@ function textOf(line: LogLine | OutputPart): string {
   return `${at} ${level.padEnd(9)} ${text}${more}\n`;
 }
 
-export interface OutcomeOptions extends TaskOptions {
-  /** A folder. */
-  readonly save?: string;
-  readonly maxChars?: number;
-}
-
-interface TaskCommand {
-  readonly id: string;
-  readonly options: OutcomeOptions;
-}
-
 /** `holdfast watch ID`: prints each state until the task has ended, then its result. */
-export async function watch(context: Context, command: TaskCommand): Promise<ExitCode> {
+export async function watch(context: Context, command: Given<"watch">): Promise<ExitCode> {
   return wait(context, command, true);
 }
 
 /** `holdfast result ID`: waits for the result. */
-export async function result(context: Context, command: TaskCommand): Promise<ExitCode> {
+export async function result(context: Context, command: Given<"result">): Promise<ExitCode> {
   return wait(context, command, false);
 }
 
-async function wait(context: Context, command: TaskCommand, printsStates: boolean): Promise<ExitCode> {
+async function wait(context: Context, command: Given<"result">, printsStates: boolean): Promise<ExitCode> {
   const { output, io } = context;
   const folder = await SaveFolder.open(command.options.save, io.cwd);
   return withTask(context, { ...command, sendsAgain: true }, async (session) => {

@@ -14,7 +14,8 @@ import { quoteWord } from "../arguments/words.ts";
 import { hanging, wrapped } from "../output/table.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import type { Context, WaitingOptions } from "../context.ts";
+import type { Given } from "../commands.ts";
+import type { Context } from "../context.ts";
 import type { ToolJson, ToolsJson } from "../output/json-shapes.ts";
 import { declaredTasks, serverInfo, withServer } from "../server/with-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
@@ -213,15 +214,8 @@ function limits(schema: JsonObject): readonly string[] {
   });
 }
 
-interface ToolsCommand {
-  readonly server: string;
-  /** Shows only this tool, in full. */
-  readonly tool: string | undefined;
-  readonly options: WaitingOptions;
-}
-
 /** `holdfast tools SERVER [TOOL]` */
-export async function tools(context: Context, { server, tool, options }: ToolsCommand): Promise<ExitCode> {
+export async function tools(context: Context, { server, tool, options }: Given<"tools">): Promise<ExitCode> {
   const asked = await resolveServer(context, server, options);
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
     const found = await listTools(client, signal);

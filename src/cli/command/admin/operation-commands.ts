@@ -7,7 +7,7 @@ import type { Schema } from "../../../admin/shape.ts";
 import type { BulkAction } from "../../../task/bulk.ts";
 import { countOf, oneTask, optionOf, pastTime, selectingMany, wordOf } from "./selection.ts";
 import { exactJson } from "../../arguments/parse-arguments.ts";
-import { idForms } from "../../common-options.ts";
+import { idForms } from "../../declare.ts";
 import type { Context } from "../../context.ts";
 import { exitCodes, type ExitCode } from "../../errors.ts";
 import { type AdminOptions, findTask } from "./with-admin.ts";

@@ -7,7 +7,7 @@ import type { WebhookBacklog } from "../../../admin/webhook-shapes.ts";
 import type { Input } from "../../../admin/operation.ts";
 import type { Admin, AdminActs, AdminReads } from "../../../admin/operations.ts";
 import { countOf, selecting, selectionOf, untilOf } from "./selection.ts";
-import { idForms } from "../../common-options.ts";
+import { idForms } from "../../declare.ts";
 import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import { spanText, tasksText, timeText } from "../../output/amounts.ts";

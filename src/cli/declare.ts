@@ -1,0 +1,190 @@
+import { InvalidArgumentError } from "commander";
+import type { ConnectOptions } from "../client/connect-options.ts";
+import { protocolVersions } from "../generation/generations.ts";
+
+// What a command is: its words, arguments, options and examples. Help, completion, the reference and the types of what its code is given all
+// come from this.
+
+interface Settings {
+  readonly parse?: (text: string, before?: readonly string[]) => unknown;
+  readonly choices?: readonly string[];
+  readonly default?: unknown;
+  /** The option that it cannot be given with. */
+  readonly conflicts?: string;
+  readonly hidden?: true;
+  readonly required?: true;
+}
+
+/** As commander reads them: `<name>`, `[name]`, `<names...>`. */
+export type DeclaredArgument = readonly [
+  term: string,
+  does: string,
+  settings?: Pick<Settings, "choices" | "default">,
+];
+
+/** As commander reads them: `--name`, `--name <value>`, `--no-name`, `-n, --name`. */
+export type DeclaredOption = readonly [flags: string, does: string, settings?: Settings];
+
+/** A command line, and what it does. */
+export type Example = readonly [line: string, does: string];
+
+export interface DeclaredCommand {
+  readonly does: string;
+  readonly args?: readonly DeclaredArgument[];
+  readonly options?: readonly DeclaredOption[];
+  /** Where the arguments do not say it. */
+  readonly usage?: string;
+  readonly examples?: readonly Example[];
+}
+
+/** Commands by their words, in the order of the help. */
+export type Declared = Readonly<Record<string, DeclaredCommand>>;
+
+export function declare<const Commands extends Declared>(commands: Commands): Commands {
+  return commands;
+}
+
+type FirstWord<Text> = Text extends `${infer Word} ${string}` ? Word : Text;
+
+type Camel<Word> = Word extends `${infer Start}-${infer Rest}` ? `${Start}${Capitalize<Camel<Rest>>}` : Word;
+
+type OptionName<Flags> = Flags extends `${string}--no-${infer Name}` | `${string}--${infer Name}`
+  ? Camel<FirstWord<Flags extends `${string}--no-${infer Negated}` ? Negated : Name>>
+  : never;
+
+type TextOf<Each> = Each extends { readonly choices: readonly (infer Choice)[] } ? Choice : string;
+
+type OptionValue<Each> = Each extends readonly [
+  unknown,
+  unknown,
+  { readonly parse: (text: string) => infer Value },
+]
+  ? Value
+  : Each extends readonly [infer Flags, unknown, (infer More)?]
+    ? Flags extends `${string}<${string}`
+      ? TextOf<More>
+      : Flags extends `${string}--no-${string}`
+        ? boolean
+        : true
+    : never;
+
+type AlwaysThere =
+  | readonly [`--no-${string}`, ...unknown[]]
+  | readonly [unknown, unknown, { readonly default: unknown } | { readonly required: true }];
+
+/** The options of a command, as its code gets them. */
+export type OptionsOf<Options extends readonly DeclaredOption[]> = {
+  readonly [
+    Each in Options[number] as Each extends AlwaysThere ? never : OptionName<Each[0]>
+  ]?: OptionValue<Each>;
+} & { readonly [Each in Extract<Options[number], AlwaysThere> as OptionName<Each[0]>]: OptionValue<Each> };
+
+type ArgumentName<Term> = Term extends
+  `<${infer Name}...>` | `[${infer Name}...]` | `<${infer Name}>` | `[${infer Name}]`
+  ? Name extends `${infer Short}...`
+    ? Short
+    : Name
+  : never;
+
+type ArgumentValue<Each> = Each extends readonly [`${string}...${string}`, ...unknown[]]
+  ? readonly string[]
+  : Each extends readonly [`[${string}`, string]
+    ? string | undefined
+    : Each extends readonly [unknown, unknown, infer More]
+      ? TextOf<More>
+      : string;
+
+/** What the code of a command gets: its arguments by their names, and its options. */
+export type GivenTo<Command extends DeclaredCommand> = {
+  readonly [Each in NonNullable<Command["args"]>[number] as ArgumentName<Each[0]>]: ArgumentValue<Each>;
+} & { readonly options: OptionsOf<NonNullable<Command["options"]>> };
+
+export const serverForms = "a URL, a command line in quotes, or a name from a config file with mcpServers";
+
+export const databaseForms = "the server's SQLite file, sqlite:PATH, or postgres://HOST/DATABASE";
+
+export const placeForms = `${databaseForms.replace(", or postgres", ", postgres")}, or the URL of its admin endpoint`;
+
+export const idForms = "the task's id, or the start of it";
+
+export const jsonHelp = "print JSON; holdfast docs cli-json describes it";
+
+export const json = ["--json", jsonHelp] as const;
+
+export const config = ["--config <file>", "a config file to use instead of your own and .mcp.json"] as const;
+
+export const trust = ["--trust", "trust the server's entry in .mcp.json, for this command"] as const;
+
+export const header = [
+  "--header <line>",
+  'an HTTP header, "Name: value"; can be repeated',
+  { parse: collect },
+] as const;
+
+/** What every command that reaches a server has. */
+export const serverOptions = [
+  json,
+  config,
+  trust,
+  [
+    "--pass-env <name>",
+    "a variable HOLDFAST_… to pass to a command line; it gets all others; can be repeated",
+    { parse: collect },
+  ],
+  ["--token <token>", "a bearer token; other users of this machine can see it, so prefer HOLDFAST_TOKEN"],
+  header,
+  [
+    "--protocol <version>",
+    "speak only this protocol version; earlier: the latest before 2026-07-28",
+    { choices: [...protocolVersions, "earlier"] as NonNullable<ConnectOptions["protocolVersion"]>[] },
+  ],
+  ["--connect-timeout <seconds>", "how long connecting may take (default: no limit)", { parse: seconds }],
+  ["--insecure", "accept any certificate of the server, such as one that it signed itself"],
+  ["--verbose", "print each message of the protocol on stderr, without secrets"],
+  ["--record <file>", "append each message of the protocol to this file, for holdfast replay"],
+] as const;
+
+/** `does` says what happens to the work. */
+export function timeout(does = "how long to wait; the task continues") {
+  return ["--timeout <seconds>", does, { parse: seconds }] as const;
+}
+
+export const maxChars = [
+  "--max-chars <count>",
+  "print at most this many characters of the result",
+  {
+    parse: (text: string): number => {
+      if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError("It must be a whole number above 0.");
+      return Number(text);
+    },
+  },
+] as const;
+
+export const save = [
+  "--save <dir>",
+  "save images, audio and resources to this folder, and print their paths",
+] as const;
+
+export function seconds(text: string): number {
+  const number = Number(text);
+  if (text.trim() === "" || !(number >= 0)) throw new InvalidArgumentError("It must be a number, 0 or more.");
+  return number;
+}
+
+export function secondsAboveZero(text: string): number {
+  const number = Number(text);
+  if (!(number > 0)) throw new InvalidArgumentError("It must be a number above 0.");
+  return number;
+}
+
+export function port(text: string): number {
+  const number = Number(text);
+  if (text.trim() === "" || !Number.isInteger(number) || number < 0 || number > 65_535)
+    throw new InvalidArgumentError("It must be a whole number from 0 to 65535.");
+  return number;
+}
+
+/** An option that can be repeated. */
+export function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
