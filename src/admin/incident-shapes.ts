@@ -61,8 +61,8 @@ class DeclaredIncident {
 }
 
 /**
- * Failures of one cause that nobody has run again. `open`, `callers` and `trend` are of the newest 10,000 failures of all tools. In an encrypted
- * store that has got another key, what fails with it has other causes.
+ * Failures of one cause that nobody has run again. `open`, `callers` and `trend` are of at most 50,000 failures: the newest 10,000, and then
+ * older ones of each cause in turns. In an encrypted store that has got another key, what fails with it has other causes.
  */
 export interface Incident extends DeclaredIncident {}
 

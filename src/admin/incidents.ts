@@ -1,7 +1,7 @@
 /** Why tasks fail now: failed tasks that nobody has run again, by cause. */
 
 import { nextTurn } from "../runtime/next-turn.ts";
-import type { FailureCauses } from "../store/admin-store.ts";
+import type { AdminStore } from "../store/admin-store.ts";
 import type { FailedTask } from "../store/tables/task.ts";
 import type { TaskStore } from "../store/store.ts";
 import { messagePattern } from "../task/cause.ts";
@@ -13,6 +13,12 @@ import { errorText } from "./summary.ts";
 
 /** Failed tasks to read at a time. */
 const page = 1_000;
+
+/** Of more failures than that, so many of older ones are read, in turns between causes: one that fails often must not hide others. */
+const mostOlder = 40_000;
+
+/** Causes to look for behind the newest failures. */
+const mostCauses = 1_000;
 
 /** How long each number of a trend stands for (ms). */
 const partMs = 5 * 60_000;
@@ -28,10 +34,11 @@ interface Group {
 export async function incidentsIn(
   store: TaskStore,
   now: number,
-  { tool, limit }: { readonly tool: string | undefined; readonly limit: number },
+  options: { readonly tool: string | undefined; readonly limit: number; readonly newest?: number },
 ): Promise<readonly Incident[]> {
-  const { causes } = adminOf(store);
-  const [{ failed, isWhole }, marks] = await Promise.all([newestFailed(causes), causes.marks()]);
+  const { tool, limit, newest: most = mostCounted } = options;
+  const admin = adminOf(store);
+  const [{ failed, isWhole }, marks] = await Promise.all([failedIn(admin, most), admin.causes.marks()]);
   const markOf = new Map(marks.map((mark) => [mark.cause, mark]));
   const isMuted = (cause: string): boolean => markOf.get(cause)?.muted === true;
   const groups = [...groupsOf(failed)]
@@ -60,7 +67,7 @@ async function shownGroup(
   const example = open[0] ?? newest;
   const [error, tasks, first] = await Promise.all([
     errorOf(store, example.id),
-    isWhole ? all.length : admin.count({ of: "cause", cause }, mostCounted),
+    isWhole ? Math.min(all.length, mostCounted) : admin.count({ of: "cause", cause }, mostCounted),
     isWhole ? all.at(-1) : admin.causes.first(cause),
   ]);
   return {
@@ -79,20 +86,55 @@ async function shownGroup(
   };
 }
 
-/** The newest failures of all tools, as many as are counted. */
-async function newestFailed(
-  causes: FailureCauses,
-): Promise<{ readonly failed: readonly FailedTask[]; readonly isWhole: boolean }> {
+interface ReadFailures {
+  readonly failed: readonly FailedTask[];
+  /** Whether these are all. */
+  readonly isWhole: boolean;
+}
+
+/** The newest failures of all tools, and then those of each cause. */
+async function failedIn(admin: AdminStore, newest: number): Promise<ReadFailures> {
   const failed: FailedTask[] = [];
-  let before: string | null = null;
-  while (failed.length < mostCounted) {
-    const tasks = await causes.failed(before, page);
+  let oldest: string | null = null;
+  while (failed.length < newest) {
+    const count = Math.min(page, newest - failed.length);
+    const tasks = await admin.causes.failed(oldest, count);
     failed.push(...tasks);
-    before = tasks.at(-1)?.id ?? null;
-    if (tasks.length < page) return { failed, isWhole: true };
+    oldest = tasks.at(-1)?.id ?? null;
+    if (tasks.length < count) return { failed, isWhole: true };
     await nextTurn();
   }
-  return { failed, isWhole: false };
+  const older = await olderFailed(admin, oldest);
+  return { failed: [...failed, ...older.failed], isWhole: older.isWhole };
+}
+
+async function olderFailed(admin: AdminStore, before: string | null): Promise<ReadFailures> {
+  const failed: FailedTask[] = [];
+  let open = await causesIn(admin);
+  const isWhole = open.length < mostCauses;
+  const last = new Map<string, string | null>();
+  while (open.length > 0) {
+    const left: string[] = [];
+    for (const cause of open) {
+      if (failed.length >= mostOlder) return { failed, isWhole: false };
+      const tasks = await admin.tasks({ of: "cause", cause }, last.get(cause) ?? before, page);
+      failed.push(...tasks);
+      last.set(cause, tasks.at(-1)?.id ?? before);
+      if (tasks.length === page) left.push(cause);
+      await nextTurn();
+    }
+    open = left;
+  }
+  return { failed, isWhole };
+}
+
+async function causesIn({ causes }: AdminStore): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (let name: string | undefined = ""; name !== undefined && names.length < mostCauses;) {
+    name = (await causes.next(name))?.cause;
+    if (name !== undefined) names.push(name);
+  }
+  return names;
 }
 
 /**

@@ -169,6 +169,8 @@ export interface FailureCauses {
   failed(before: string | null, limit: number): Promise<readonly FailedTask[]>;
   /** The oldest task that failed with this cause; undefined if there is none, or it cannot be read. */
   first(cause: string): Promise<FailedTask | undefined>;
+  /** The oldest task of the first cause behind this one, in the order of their names; undefined if there is none. */
+  next(cause: string): Promise<FailedTask | undefined>;
   /** Sorted by cause. */
   marks(): Promise<readonly CauseMark[]>;
 }

@@ -51,6 +51,10 @@ export const causeCases = storeCases("admin", {
     assert.deepEqual(await admin.causes.failed("task-c", 1), all.slice(1, 2));
     assert.deepEqual(await admin.causes.first(route), all[2]);
     assert.equal(await admin.causes.first("c0000000000000000"), undefined);
+    const [one = "", other = ""] = [route, card].sort();
+    assert.equal((await admin.causes.next(""))?.cause, one);
+    assert.deepEqual(await admin.causes.next(one), await admin.causes.first(other));
+    assert.equal(await admin.causes.next(other), undefined);
     await store.write({ type: "delete", now: noon + 1, id: "task-c" });
     assert.equal((await admin.causes.failed(null, 9)).length, 2);
   },

@@ -1,6 +1,9 @@
+import { memoryStore } from "holdfast/memory";
 import { expect, it } from "vitest";
+import { incidentsIn } from "../../src/admin/incidents.ts";
 import type { Admin } from "../../src/admin/operations.ts";
 import { Process, text, type Handler } from "../runtime/harness.ts";
+import { aHandler, createRunning, noon, owner } from "../../src/testing/sample-task.ts";
 import { adminOf } from "./operator.ts";
 
 const id = (n: number): string => (((n + 1) * 0.618033988749895) % 1).toString(36).slice(2, 12);
@@ -79,6 +82,27 @@ it("lists failures by cause, with who is hit and since when, and retries all of 
     ]);
   expect((await admin.list({ cause, retried: true })).tasks).toHaveLength(4);
   await process.runtime.stop();
+});
+
+it("a cause that fails often hides neither others nor its own older failures", async () => {
+  const store = memoryStore();
+  await store.open({ id: owner, handlers: [aHandler] });
+  const outcome = { kind: "error_result", body: '{"content":[],"isError":true}' } as const;
+  const failAll = async (name: string, count: number, statusMessage: string): Promise<void> => {
+    for (let n = 0; n < count; n++) {
+      await store.write(createRunning(`${name}${n}`));
+      const ending = { outcome, statusMessage, failure: { name: "Error", step: "charge" } };
+      await store.write({ type: "settle", now: noon, id: `task-${name}${n}`, token: "t1", ...ending });
+    }
+  };
+  await failAll("a", 3, "The gateway is away");
+  await failAll("b", 8, "The card has expired");
+  const found = await incidentsIn(store, noon, { tool: undefined, limit: 9, newest: 5 });
+  expect(found.map(({ open, tasks }) => [open, tasks]).sort()).toEqual([
+    [3, 3],
+    [8, 8],
+  ]);
+  await store.close();
 });
 
 it("what an operator says of a cause is shown with it, and is an action", async () => {

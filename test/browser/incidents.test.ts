@@ -62,7 +62,7 @@ function askedFor(site: Site): ReadonlyMap<string, readonly string[]> {
 
 it(
   "shows failures as the causes that they have, and one click mends one of them while its server is killed twice",
-  { timeout: fullForm ? 900_000 : patience.timeout },
+  { timeout: fullForm ? 1_800_000 : patience.timeout },
   async () => {
     const site = await Site.inNewFolder();
     let node = await site.serve();

@@ -129,6 +129,7 @@ export function adminStatements(names: Names) {
       GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`,
     failed: `SELECT ${failedTask.list()} FROM ${task} WHERE ${isFailed} AND id < $1 ORDER BY id DESC LIMIT $2`,
     firstOfCause: `SELECT ${failedTask.list()} FROM ${task} WHERE ${ofCause} ORDER BY id LIMIT 1`,
+    nextCause: `SELECT ${failedTask.list()} FROM ${task} WHERE ${isFailed} AND cause > $1 ORDER BY cause, id LIMIT 1`,
     causeMarks: `SELECT ${causeMarkTable.list()} FROM ${causeMark} ORDER BY cause`,
     insertCauseMark: insertRows(causeMarkTable, causeMark),
     deleteCauseMark: `DELETE FROM ${causeMark} WHERE cause = $1`,
@@ -274,6 +275,7 @@ function causesIn(sql: AdminStatements, open: () => AdminParts): FailureCauses {
       return failedIn(await open().database.read(sql.failed, [end, limit]));
     },
     first: async (cause) => failedIn(await open().database.read(sql.firstOfCause, [toStored(cause)]))[0],
+    next: async (cause) => failedIn(await open().database.read(sql.nextCause, [toStored(cause)]))[0],
     async marks() {
       const { database } = open();
       const rows = await database.read(sql.causeMarks);

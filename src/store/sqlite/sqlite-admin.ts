@@ -80,6 +80,10 @@ export class SqliteAdmin {
     return failedIn(this.#sql.all(sql.selectFirstOfCause, toStored(cause)))[0];
   }
 
+  nextCause(cause: string): FailedTask | undefined {
+    return failedIn(this.#sql.all(sql.selectNextCause, toStored(cause)))[0];
+  }
+
   marks(): CauseMark[] {
     return this.#sql
       .all(sql.selectCauseMarks)

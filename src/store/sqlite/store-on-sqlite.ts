@@ -183,6 +183,7 @@ export class StoreOnSqlite implements TaskStore {
     causes: {
       failed: (before, limit) => this.#read(({ admin }) => admin.failed(before, limit)),
       first: (cause) => this.#read(({ admin }) => admin.firstOf(cause)),
+      next: (cause) => this.#read(({ admin }) => admin.nextCause(cause)),
       marks: () => this.#read(({ admin }) => admin.marks()),
     },
     bulk: bulkOf((read) => this.#read(({ bulk }) => read(bulk))),

@@ -249,6 +249,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "admin.countCause": ["c0000000000000003", limit],
   "admin.failed": ["\u{10ffff}", limit],
   "admin.firstOfCause": ["c0000000000000003"],
+  "admin.nextCause": ["c0000000000000003"],
   "admin.causeMarks": [],
   "admin.insertCauseMark": [["c1"], [1], [null], ["ann"], [now]],
   "admin.deleteCauseMark": ["c1"],

@@ -249,6 +249,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   countOfCause: ["task INDEX task_cause (cause=?)"],
   selectFailed: ["task INDEX task_failed (id<?)"],
   selectFirstOfCause: ["task INDEX task_cause (cause=?)"],
+  selectNextCause: ["task INDEX task_cause (cause>?)"],
   selectCauseMarks: [],
   replaceCauseMark: [],
   deleteCauseMark: ["cause_mark PRIMARY KEY (cause=?)"],
