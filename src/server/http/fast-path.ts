@@ -44,7 +44,8 @@ export interface OrdinaryPath {
   readonly upstream: Upstream;
   /** Answers the request; `body` is its body, if already read, and `sender` its sender, if known. */
   respond(body?: Uint8Array, sender?: Sender): void;
-  send(answer: Response | StreamAnswer, share: Share): void;
+  send(response: Response, share: Share): void;
+  sendStream(answer: StreamAnswer, share: Share): void;
   /** Ends the response with `body`, of that many bytes, after the head that was written. */
   sendText(body: string | JsonWithBytes, bytes: number, share: Share): void;
 }
@@ -164,7 +165,7 @@ export class FastPath {
     const header = (name: string): string => headers[name] as string;
     if (!messages.isReadyFor(body, header, sender)) {
       if (!messages.isReadyToListen(body, header, sender)) return undefined;
-      return (admitted) => messages.listen(body, admitted, goneSignal(outgoing));
+      return (admitted) => messages.listen(body, admitted);
     }
     return (admitted) => {
       const exchange = messages.begin(
@@ -203,7 +204,7 @@ export class FastPath {
     }
     const { cors } = this.#setup;
     if (isStreamAnswer(answer)) {
-      ordinary.send({ ...answer, head: withAnswerHeaders(answer.head, null, cors) }, shareOf(sender));
+      ordinary.sendStream({ ...answer, head: withAnswerHeaders(answer.head, null, cors) }, shareOf(sender));
       return;
     }
     if (answer === undefined || answer instanceof Response) {

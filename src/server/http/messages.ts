@@ -117,7 +117,7 @@ export class Messages {
   }
 
   /** Answers a listen request for nothing but tasks. The server's identity must be known. */
-  listen(message: ExactMessage, { sender }: Admitted, signal: AbortSignal): Promise<Outgoing> {
+  listen(message: ExactMessage, { sender }: Admitted, signal?: AbortSignal): Promise<Outgoing> {
     const { serverInfo = {} } = this.#server.identity.known(sender.principal) ?? {};
     const meta = { [SERVER_INFO_META_KEY]: serverInfo };
     return this.#traced(message, () => this.#listeners.serveTasks(message, sender, signal, meta));

@@ -6,11 +6,11 @@ import type { Arrival, Handler } from "./handler.ts";
 import type { NodeRequestLimits } from "./body-reads.ts";
 import { fromNode, namesTwoHosts, type ReceivedMessage } from "./node-request.ts";
 import type { ParsedBody } from "./read-body.ts";
-import type { StreamAnswer } from "./outgoing-stream.ts";
+import type { OutgoingStream, StreamAnswer } from "./outgoing-stream.ts";
 import { refuse } from "./refusals.ts";
 import type { JsonWithBytes } from "../json-with-bytes.ts";
 import type { Share } from "../limits.ts";
-import { UnreadError, type Backlog, type UnreadBytes } from "./unread-bytes.ts";
+import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 
 export interface NodeRequestsSetup {
   /** Tried before `handler.fetch`. */
@@ -68,12 +68,7 @@ export class NodeRequests {
 
   /** One at a time on each connection: Node would keep the answers to later ones in memory, whether the client reads or not. */
   #begin(incoming: ReceivedMessage, outgoing: ServerResponse, context: NodeRequestContext): void {
-    const { socket } = incoming;
-    outgoing.once("close", () => {
-      const next = socket.destroyed ? undefined : this.#waiting.get(socket)?.shift();
-      if (next === undefined) this.#waiting.delete(socket);
-      else next();
-    });
+    this.#goOnAfter(outgoing, incoming.socket);
     const { fastPath, onError, onResponse } = this.#setup;
     onResponse(outgoing);
     const failed = (error: unknown): void => {
@@ -86,11 +81,21 @@ export class NodeRequests {
       respond: (received, sender) =>
         void this.#respond(incoming, outgoing, { ...arrival, sender }, received).catch(failed),
       send: (response, share) => void this.#sender.send(response, outgoing, share).catch(failed),
+      sendStream: (answer, share) => this.#sender.sendStream(answer, outgoing, share),
       sendText: (body, bytes, share) =>
         void this.#sender.sendText(body, bytes, outgoing, share).catch(failed),
     };
     const isPlain = context.parsed === undefined && this.#refusal(incoming) === undefined;
     if (!isPlain || !fastPath.takes(incoming, outgoing, ordinary)) ordinary.respond();
+  }
+
+  /** On its own, so that a stream that stays open keeps nothing of its request. */
+  #goOnAfter(outgoing: ServerResponse, socket: Socket): void {
+    outgoing.once("close", () => {
+      const next = socket.destroyed ? undefined : this.#waiting.get(socket)?.shift();
+      if (next === undefined) this.#waiting.delete(socket);
+      else next();
+    });
   }
 
   async #respond(
@@ -109,14 +114,17 @@ export class NodeRequests {
     const isParsed = arrival.parsed !== undefined;
     const request =
       refused === undefined ? fromNode(incoming, gone.signal, isParsed ? null : received) : undefined;
-    const response =
+    const answer =
       request === undefined
         ? await inForm(refused ?? refuse(400, "Bad request"))
         : await handler.fetch(request, arrival);
-    if (!incoming.complete && response instanceof Response && hangUpAfter.includes(response.status)) {
-      outgoing.setHeader("Connection", "close");
+    const share = request === undefined ? null : handler.shareOf(request);
+    if (!(answer instanceof Response)) {
+      this.#sender.sendStream(answer, outgoing, share);
+      return;
     }
-    await this.#sender.send(response, outgoing, request === undefined ? null : handler.shareOf(request));
+    if (!incoming.complete && hangUpAfter.includes(answer.status)) outgoing.setHeader("Connection", "close");
+    await this.#sender.send(answer, outgoing, share);
     sent = true;
   }
 
@@ -182,25 +190,34 @@ export class ResponseSender {
     return Promise.resolve();
   }
 
-  /** Sends all of `answer`; resolves as `sendText` does, and rejects if the body does. */
-  async send(answer: Response | StreamAnswer, to: ServerResponse, holder: Share): Promise<void> {
-    const response = answer instanceof Response ? answer : answer.head;
-    to.statusCode = response.status;
-    for (const [name, value] of response.headers) {
-      // A framework may have set some before: only of these there are several.
-      if (name === "set-cookie" || name === "vary") to.appendHeader(name, value);
-      else if (name !== "connection") to.setHeader(name, value); // Node knows what the client asked for
-    }
+  /** Sends all of `response`; resolves as `sendText` does, and rejects if the body does. */
+  async send(response: Response, to: ServerResponse, holder: Share): Promise<void> {
+    writeHead(response, to);
     const delivery = this.#begin(to, holder);
-    const source = answer instanceof Response ? sourceOf(answer, to) : sourceIn(answer, to);
-    if (source !== undefined) await relay(source, to, delivery);
+    const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
+    if (reader !== undefined) await relay(reader, to, delivery);
     delivery.end();
+  }
+
+  /** Sends a stream as it is written. */
+  sendStream({ head, stream }: StreamAnswer, to: ServerResponse, holder: Share): void {
+    writeHead(head, to);
+    this.#begin(to, holder).relay(stream);
   }
 
   #begin(to: ServerResponse, holder: Share): Delivery {
     // What the system has taken for a client that does not read is dropped with the rest.
     const backlog = this.#unread.open(holder, () => to.req.socket.resetAndDestroy());
     return new Delivery(to, backlog, this.#stallMs);
+  }
+}
+
+function writeHead({ status, headers }: Response, to: ServerResponse): void {
+  to.statusCode = status;
+  for (const [name, value] of headers) {
+    // A framework may have set some before: only of these there are several.
+    if (name === "set-cookie" || name === "vary") to.appendHeader(name, value);
+    else if (name !== "connection") to.setHeader(name, value); // Node knows what the client asked for
   }
 }
 
@@ -235,6 +252,29 @@ class Delivery {
       if (!to.write(piece, this.#count)) await this.#drained();
       if (to.destroyed) return;
     }
+  }
+
+  /** Writes `stream` until it ends, as fast as the client reads. */
+  relay(stream: OutgoingStream): void {
+    const to = this.#to;
+    to.once("close", stream.abandon);
+    stream.whenEnded((end) => {
+      if (end === "abandoned") to.destroy();
+    });
+    let isBusy = false;
+    const next = (): void => {
+      const chunk = isBusy ? undefined : stream.take();
+      if (chunk !== undefined) {
+        isBusy = true;
+        void this.write(piecesOf(chunk), chunk.byteLength).then(written);
+      } else if (!isBusy && !stream.isOpen) this.end();
+    };
+    const written = (): void => {
+      isBusy = false;
+      next();
+    };
+    stream.onReadable(next);
+    if (to.destroyed) stream.abandon();
   }
 
   end(): void {
@@ -280,44 +320,21 @@ class Delivery {
   }
 }
 
-/** What is relayed to a client. */
-interface Source {
-  /** The next chunk; undefined at the end. */
-  readonly next: () => Promise<Uint8Array | undefined>;
-  /** The client is gone, which ends the wait for the next chunk, too: it may never come. */
-  readonly cancel: () => void;
-}
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
-function sourceOf({ body }: Response, to: ServerResponse): Source | undefined {
-  const reader = (body as ReadableStream<Uint8Array> | null)?.getReader();
-  // One that is not reading would notice only later that nothing more comes.
-  reader?.closed.catch(() => to.destroy());
-  return (
-    reader && {
-      next: async () => (await reader.read()).value,
-      cancel: () => void reader.cancel().catch(() => undefined),
-    }
-  );
-}
-
-function sourceIn({ stream }: StreamAnswer, to: ServerResponse): Source {
-  stream.whenEnded((end) => {
-    if (end === "abandoned") to.destroy();
-  });
-  return { next: () => stream.next(), cancel: stream.abandon };
-}
-
-async function relay(source: Source, to: ServerResponse, delivery: Delivery): Promise<void> {
-  to.once("close", source.cancel);
-  if (to.destroyed) source.cancel();
+async function relay(reader: Reader, to: ServerResponse, delivery: Delivery): Promise<void> {
+  // Ends the wait for the next chunk, too, which may never come.
+  const gone = (): void => void reader.cancel().catch(() => undefined);
+  to.once("close", gone);
+  if (to.destroyed) gone();
+  // A reader that is not reading would notice only later that nothing more comes.
+  reader.closed.catch(() => to.destroy());
   try {
-    for (let chunk = await source.next(); chunk !== undefined; chunk = await source.next()) {
-      await delivery.write(piecesOf(chunk), chunk.byteLength);
+    for (let { value } = await reader.read(); value !== undefined; { value } = await reader.read()) {
+      await delivery.write(piecesOf(value), value.byteLength);
     }
-  } catch (error) {
-    if (!(error instanceof UnreadError)) throw error;
   } finally {
-    to.off("close", source.cancel);
+    to.off("close", gone);
   }
 }
 

@@ -66,7 +66,7 @@ export interface OutgoingStreamOptions {
   /** Begins to count what waits, which `cut` drops. */
   readonly count: (cut: () => void) => Backlog;
   /** Aborts when the client is gone: adapters do not cancel a body before they have a next chunk to write. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Maximum number of bytes waiting for a client that does not read, plus one message. Default: no limit. */
   readonly maxBacklog?: number;
   /** Whether a comment is sent when the stream is silent for long. Default false. */
@@ -74,8 +74,7 @@ export interface OutgoingStreamOptions {
 }
 
 /**
- * A body that is written whether its client reads or not: what waits is counted and bounded here. A stream that is cut off breaks. It is read
- * with `next`, or as `readable`.
+ * A body that is written whether its client reads or not: what waits is counted and bounded here. A stream that is cut off breaks. It has one reader.
  */
 export class OutgoingStream {
   readonly #options: OutgoingStreamOptions;
@@ -83,14 +82,13 @@ export class OutgoingStream {
   readonly #waiting: Uint8Array[] = [];
   #bytes = 0;
   #end: StreamEnd | undefined;
-  #error: Error | undefined;
   #onEnd: ((end: StreamEnd) => void)[] = [];
   #onPassedOn: ((isRead: boolean) => void)[] = [];
   #isRead: boolean | undefined;
   #onDrained: (() => void)[] = [];
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #keepAlive: NodeJS.Timeout | undefined;
-  #wake = (): void => undefined;
+  #onReadable = (): void => undefined;
 
   constructor(options: OutgoingStreamOptions) {
     this.#options = options;
@@ -105,20 +103,45 @@ export class OutgoingStream {
     return this.#end === undefined;
   }
 
-  /** The same for who reads web streams; make it once. */
+  /** For who reads web streams. */
   get readable(): ReadableStream<Uint8Array> {
     return new ReadableStream(
       {
-        start: (controller) => void (this.#controller = controller),
+        start: (controller) => {
+          this.#controller = controller;
+          if (this.#end === "abandoned") controller.error(new UnreadError());
+        },
         pull: async (controller) => {
-          const chunk = await this.next();
-          if (chunk === undefined) controller.close();
-          else controller.enqueue(chunk);
+          while (this.#waiting.length === 0 && this.isOpen) {
+            await new Promise<void>((resolve) => (this.#onReadable = resolve));
+          }
+          const chunk = this.take();
+          if (chunk !== undefined) controller.enqueue(chunk);
+          else controller.close(); // throws where it broke or was cancelled, to no effect
         },
         cancel: () => this.abandon(),
       },
       { highWaterMark: 0 },
     );
+  }
+
+  /** Calls `listener` now, and whenever there may be something to take, or the stream has ended. */
+  onReadable(listener: () => void): void {
+    this.#onReadable = listener;
+    listener();
+  }
+
+  /** The next chunk; undefined if none waits. */
+  take(): Uint8Array | undefined {
+    const chunk = this.#waiting.shift();
+    if (chunk !== undefined) {
+      this.#resize(-chunk.byteLength);
+      if (this.#waiting.length === 0) this.#drained();
+    } else if (!this.isOpen) {
+      this.#drop();
+      this.#passedOn(this.#end === "complete");
+    }
+    return chunk;
   }
 
   /** Calls `listener` once when the stream has ended, or at once if it has. */
@@ -145,7 +168,7 @@ export class OutgoingStream {
     if (this.#bytes > (this.#options.maxBacklog ?? Infinity)) return this.fail(new UnreadError());
     this.#waiting.push(chunk);
     this.#resize(chunk.byteLength);
-    this.#wake();
+    this.#onReadable();
   }
 
   /** Writes all of `body`, read at once: the SDK writes whether its client reads or not. */
@@ -177,26 +200,8 @@ export class OutgoingStream {
 
   /** Breaks the stream. */
   fail(error: Error): void {
-    this.#error = error;
     this.abandon();
     this.#controller?.error(error);
-  }
-
-  /** The next chunk, as soon as there is one; undefined at the end. Rejects if the stream broke. It has one reader. */
-  async next(): Promise<Uint8Array | undefined> {
-    while (this.#waiting.length === 0 && this.isOpen) {
-      await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
-    if (this.#error !== undefined) throw this.#error;
-    const chunk = this.#waiting.shift();
-    if (chunk === undefined) {
-      this.#drop();
-      this.#passedOn(this.#end === "complete");
-      return undefined;
-    }
-    this.#resize(-chunk.byteLength);
-    if (this.#waiting.length === 0) this.#drained();
-    return chunk;
   }
 
   #beat(): void {
@@ -223,7 +228,7 @@ export class OutgoingStream {
     this.#onEnd = [];
     for (const listener of listeners) listener(end);
     this.#drained();
-    this.#wake();
+    this.#onReadable();
   }
 
   #drained(): void {

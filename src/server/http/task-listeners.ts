@@ -43,8 +43,8 @@ interface Asked {
   readonly sender: Sender;
   readonly listening: TaskListening;
   readonly id: SubscriptionId;
-  /** Aborts when the client is gone. */
-  readonly signal: AbortSignal;
+  /** Aborts when the client is gone; left out if its stream is read by who knows that. */
+  readonly signal: AbortSignal | undefined;
 }
 
 /**
@@ -70,7 +70,7 @@ export class TaskListeners {
   async serveTasks(
     { id, params }: ExactMessage,
     sender: Sender,
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
     meta: JsonObject,
   ): Promise<Outgoing> {
     const listening = taskListening(params);

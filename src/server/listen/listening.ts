@@ -56,7 +56,8 @@ interface Pushes {
 interface Feeds {
   /** Undefined if the request names no tasks. */
   readonly tasks: TaskFeed | undefined;
-  readonly lines: LineFeed;
+  /** Undefined if the request names no logs and outputs. */
+  readonly lines: LineFeed | undefined;
   /** The logs and outputs that it follows. */
   readonly uris: readonly string[];
   readonly missed: number;
@@ -86,21 +87,21 @@ export class Listening {
         return task && taskNotification(task, subscription);
       },
     };
-    const ofLines: Pushes = {
+    const ofLines: Pushes | undefined = lines && {
       changed: () => lines.changed(),
       async next(subscription) {
         const grown = await lines.take();
         return grown && linesNotification(grown.uri, subscription);
       },
     };
-    this.pushes = [...(ofTasks === undefined ? [] : [ofTasks]), ...(uris.length === 0 ? [] : [ofLines])];
+    this.pushes = [ofTasks, uris.length === 0 ? undefined : ofLines].filter((each) => each !== undefined);
   }
 
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#feeds.tasks?.close();
-    this.#feeds.lines.close();
+    this.#feeds.lines?.close();
     this.#onClose();
   }
 }
@@ -121,11 +122,11 @@ export async function openListening(
   const ids = readTaskIds(taskIds === undefined ? [] : taskIds, resources.length, maxIdsPerListen);
   const { principal, access } = owner;
   const release = slots.acquire(principal);
-  const lines = new LineFeed(runtime);
+  const lines = resources.length === 0 ? undefined : new LineFeed(runtime);
   try {
     const isAccepted = async (resource: (typeof resources)[number]): Promise<boolean> => {
       try {
-        return (await lines.add(resource, lineReader(owner))) !== undefined;
+        return (await lines?.add(resource, lineReader(owner))) !== undefined;
       } catch (error) {
         if (isHidden(error)) return false;
         throw error;
@@ -140,7 +141,7 @@ export async function openListening(
     const missed = ids.length - (tasks?.accepted.length ?? 0) + resources.length - uris.length;
     return new Listening({ tasks, lines, uris, missed }, release);
   } catch (error) {
-    lines.close();
+    lines?.close();
     release();
     throw error;
   }

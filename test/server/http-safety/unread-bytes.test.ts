@@ -177,5 +177,5 @@ it("counts what waits on a stream about tasks, and gives up its tasks when it is
   expect([unread.of("ann"), closed]).toEqual([44, false]);
   for (const bytes of [40, 20]) unread.open("ann", () => undefined).hold(bytes);
   expect([unread.of("ann"), closed]).toEqual([60, true]);
-  await expect(out.next()).rejects.toThrow("is not reading");
+  await expect(out.readable.getReader().read()).rejects.toThrow("is not reading");
 });
