@@ -4,6 +4,7 @@
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { against } from "./figures/against.ts";
+import { clientFigures } from "./figures/client.ts";
 import { core } from "./figures/core.ts";
 import { create, createSdk, createTwo } from "./figures/create.ts";
 import type { Figure } from "./figures/figure.ts";
@@ -46,6 +47,7 @@ const ownFigures: readonly Figure[] = [
   core,
   gatewayPassed,
   gatewayDurable,
+  ...clientFigures,
 ];
 
 const { values, positionals } = parseArgs({

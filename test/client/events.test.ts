@@ -141,7 +141,7 @@ it("tell of listening, and that a resumed task is pushed", async () => {
   clock.hold();
   const handle = await client.resume({ server: server.url, generation: "2026-07-28", taskId });
   const result = handle.result();
-  (await clock.nap(100)).wake();
+  (await clock.nap(10)).wake();
   await streams[0].acknowledge([taskId]);
   streams[0].complete();
   (await clock.nap(125)).wake();

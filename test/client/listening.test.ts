@@ -40,7 +40,7 @@ function idsOf({ server }: Setup): unknown[] {
 }
 
 // The first safety poll, counted from the opening of the stream, which took the time that calls have to come together.
-const safety = 15_000 - 100;
+const safety = 15_000 - 10;
 const other = "Ab3v8Q0u1mW7rT5xY2bN9z";
 
 describe("listening", () => {
@@ -54,7 +54,7 @@ describe("listening", () => {
       for await (const { status, statusMessage } of handle.updates()) seen.push([status, statusMessage]);
     })();
     const result = handle.result();
-    await wake(setup, 100);
+    await wake(setup, 10);
     await streams[0].acknowledge([taskId]);
     await clock.nap(safety);
     expect(idsOf(setup)).toEqual([{ taskIds: [taskId] }]);
@@ -80,17 +80,17 @@ describe("listening", () => {
     server.script("tools/call", created(), created({ taskId: other }));
     const [one, two] = [await client.startTool("publish_report"), await client.startTool("publish_report")];
     const first = one.result();
-    await wake(setup, 100);
+    await wake(setup, 10);
     await streams[0].acknowledge([taskId]);
     const controller = new AbortController();
     const second = two.result({ signal: controller.signal });
-    await wake(setup, 100);
+    await wake(setup, 10);
     await streams[0].left;
     await streams[1].acknowledge([taskId, other]);
-    await clock.nap(safety - 100);
+    await clock.nap(safety - 10);
     controller.abort(new Error("no patience"));
     await expect(second).rejects.toThrow("no patience");
-    await wake(setup, 100);
+    await wake(setup, 10);
     await streams[1].left;
     await streams[2].acknowledge([taskId]);
     expect(idsOf(setup)).toEqual([
@@ -113,7 +113,7 @@ describe("listening", () => {
     const both = Promise.all([client.callTool("publish_report"), client.callTool("publish_report")]);
     await server.sees("tools/call", 2);
     await setup.clock.nap(2000).then(() => setup.clock.nap(2000));
-    await wake(setup, 100);
+    await wake(setup, 10);
     await streams[0].acknowledge([taskId, other]);
     streams[0].push(completed());
     streams[0].push(completed(sent, { taskId: other }));
@@ -136,7 +136,7 @@ describe("listening", () => {
     server.script("tasks/get", asking({ approve: approval }));
     server.script("tasks/update", acknowledged);
     const call = client.callTool("publish_report");
-    await wake(setup, 100);
+    await wake(setup, 10);
     await streams[0].acknowledge([taskId]);
     await wake(setup, safety);
     await server.sees("tasks/get", 1);
@@ -164,7 +164,7 @@ describe("listening", () => {
         if (statusMessage === "pushed") news.resolve();
       }
     })();
-    await wake(setup, 100);
+    await wake(setup, 10);
     await streams[0].acknowledge([taskId]);
     await wake(setup, safety);
     await server.sees("tasks/get", 1);
@@ -183,7 +183,7 @@ describe("listening", () => {
     server.script("tools/call", created());
     server.script("tasks/get", working({ statusMessage: "polled" }), completed());
     const call = client.callTool("publish_report");
-    await wake(setup, 100);
+    await wake(setup, 10);
     await streams[0].acknowledge([taskId]);
     await wake(setup, safety);
     await setup.clock.nap(15_000);
@@ -206,12 +206,12 @@ describe("a stream that ends", () => {
       server.script("tools/call", created());
       server.script("tasks/get", working());
       const call = client.callTool("publish_report");
-      await wake(setup, 100);
+      await wake(setup, 10);
       await streams[0].acknowledge([taskId]);
       await clock.nap(safety);
       end(streams[0]);
       const retry = await clock.nap(125);
-      await wake(setup, 1900);
+      await wake(setup, 1990);
       await server.sees("tasks/get", 1);
       await clock.nap(2000);
       await streams[0].left;
@@ -231,14 +231,14 @@ describe("a stream that ends", () => {
     const stream = new ScriptedStream();
     server.script(listenMethod, "reset", { status: 503, headers: { "retry-after": "9" } }, "silence", stream);
     const call = client.callTool("publish_report");
-    await wake(setup, 100);
+    await wake(setup, 10);
     await wake(setup, 125);
     await wake(setup, 9000);
     await server.sees(listenMethod, 3);
     clock.passDeadlines();
     await wake(setup, 500);
     await stream.acknowledge([taskId]);
-    await wake(setup, 60_000 - 9725);
+    await wake(setup, 60_000 - 9635);
     const last = new ScriptedStream();
     server.script("tasks/get", working({ pollIntervalMs: 60_000 }));
     server.script(listenMethod, last);
@@ -257,7 +257,7 @@ it("comes back to a server on which it listens too often, when that says so", as
   const error = { code: -32000, message: "100 streams already", data: { retryAfterMs: 5000 } };
   server.script(listenMethod, { error }, streams[0]);
   const call = client.callTool("publish_report");
-  await wake(setup, 100);
+  await wake(setup, 10);
   await wake(setup, 5000);
   await streams[0].acknowledge([taskId]);
   streams[0].push(completed());
@@ -277,7 +277,7 @@ describe("a server that pushes nothing", () => {
     server.script(listenMethod, answer);
     clock.hold();
     const call = client.callTool("publish_report");
-    await wake({ server, client, clock }, 100);
+    await wake({ server, client, clock }, 10);
     await server.sees(listenMethod, 1);
     server.script("tasks/get", completed(), completed(sent, { taskId: other }));
     await wake({ server, client, clock }, 2000);
@@ -293,7 +293,7 @@ describe("a server that pushes nothing", () => {
     server.script("tools/call", created());
     server.script("tasks/get", completed());
     const call = client.callTool("publish_report");
-    await wake(setup, 100);
+    await wake(setup, 10);
     await streams[0].acknowledge();
     await streams[0].left;
     await wake(setup, 2000);
@@ -307,7 +307,7 @@ describe("a server that pushes nothing", () => {
     server.script("tools/call", created());
     server.script("tasks/get", unknownTask);
     const call = client.callTool("publish_report");
-    await wake(setup, 100);
+    await wake(setup, 10);
     await streams[0].acknowledge([]);
     await wake(setup, 2000);
     await expect(call).rejects.toMatchObject({ code: "expired" });
@@ -321,7 +321,7 @@ describe("closing", () => {
     const { server, client, streams, clock } = setup;
     server.script("tools/call", created());
     const call = client.callTool("publish_report");
-    await wake(setup, 100);
+    await wake(setup, 10);
     await streams[0].acknowledge([taskId]);
     await clock.nap(safety);
     await Promise.all([expect(call).rejects.toMatchObject({ code: "closed" }), client.close()]);
@@ -353,7 +353,7 @@ it("takes no more tasks on a stream than others may bear, and opens more streams
   });
   const ends = Promise.allSettled(waits);
   await server.sees("tasks/get", 501);
-  await Promise.all([wake(setup, 100), wake(setup, 100)]);
+  await Promise.all([wake(setup, 10), wake(setup, 10)]);
   const [first, last] = [taskIds.slice(0, 500), taskIds.slice(500)];
   await Promise.all([streams[0].acknowledge(first), streams[1].acknowledge(last)]);
   expect(idsOf(setup)).toEqual([{ taskIds: first }, { taskIds: last }]);
@@ -364,7 +364,7 @@ it("takes no more tasks on a stream than others may bear, and opens more streams
   // There is room on the first again: whoever comes now needs no stream of their own.
   const handle = await client.resume({ server: server.url, generation: "2026-07-28", taskId: "task-501" });
   const result = handle.result();
-  await wake(setup, 2500);
+  await wake(setup, 2495);
   const fuller = [...first.slice(1), "task-501"];
   await streams[2].acknowledge(fuller);
   expect(idsOf(setup).at(-1)).toEqual({ taskIds: fuller });
@@ -387,17 +387,17 @@ it("polls those for whom a server has no further stream, and listens to them whe
     (await client.resume({ server: server.url, generation: "2026-07-28", taskId: id })).result();
   const waits = taskIds.slice(0, 500).map(waitFor);
   await server.sees("tasks/get", 500);
-  await wake(setup, 100);
+  await wake(setup, 10);
   await streams[0].acknowledge(taskIds.slice(0, 500));
   waits.push(waitFor("task-500"), waitFor("task-501"));
-  await wake(setup, 100);
+  await wake(setup, 10);
   await server.sees(listenMethod, 2);
   waits.push(waitFor("task-502"));
   const ends = Promise.allSettled(waits);
   await server.sees("tasks/get", 501);
   streams[0].push(completed(sent, { taskId: "task-0" }));
   expect(await waits[0]).toEqual(sent);
-  await wake(setup, 2500);
+  await wake(setup, 2495);
   await server.sees(listenMethod, 3);
   expect(idsOf(setup).at(-1)).toEqual({ taskIds: [...taskIds.slice(1, 500), "task-500"] });
   await client.close();

@@ -1,7 +1,7 @@
 import type { BackgroundWork } from "../background-work.ts";
 import type { ClientEvents } from "../client-events.ts";
 import type { ClientTracing } from "../client-telemetry.ts";
-import type { ClientClock } from "../clock.ts";
+import { type ClientClock, noLongerNeeded } from "../clock.ts";
 import type { ListenEnd, TaskProtocol } from "../task-protocol.ts";
 import { retryDelay } from "./poll-limits.ts";
 import type { RemoteTask } from "./remote-task.ts";
@@ -117,8 +117,8 @@ interface ListenAttempt {
 }
 
 /** Waits for more calls, so that one stream serves them all. */
-const settleMs = 100;
-/** A reopened stream sends every state again; this limits them to 200 per second. */
+const settleMs = 10;
+/** A reopened stream sends the states of tasks again that it has told of before; this limits them to 200 per second. */
 const reopenMsPerTask = 5;
 /** Tasks on one stream. A Holdfast server accepts 1,000; others may accept fewer. */
 const maxTasks = 500;
@@ -220,7 +220,7 @@ class ListenStream {
       if (closing.aborted || !attempt.stop.signal.aborted) throw error;
       return { end: undefined, openMs: 0 };
     } finally {
-      attempt.stop.abort();
+      attempt.stop.abort(noLongerNeeded);
     }
   }
 
@@ -229,7 +229,7 @@ class ListenStream {
     const { clock, background } = this.#options;
     const attempt = this.#attempt;
     if (attempt === undefined) return;
-    if (this.#wanted.size === 0) attempt.stop.abort();
+    if (this.#wanted.size === 0) attempt.stop.abort(noLongerNeeded);
     if (attempt.phase !== "requested" || attempt.stop.signal.aborted) return;
     const { requested, stop } = attempt;
     const fits =
@@ -237,8 +237,9 @@ class ListenStream {
       [...requested].every(([id, subscriber]) => this.#wanted.get(id) === subscriber);
     if (fits) return;
     attempt.phase = "reopening";
-    const soon = Math.max(settleMs, this.#wanted.size * reopenMsPerTask);
-    const reopen = (): void => stop.abort();
+    const again = [...requested].filter(([id, subscriber]) => this.#wanted.get(id) === subscriber).length;
+    const soon = Math.max(settleMs, again * reopenMsPerTask);
+    const reopen = (): void => stop.abort(noLongerNeeded);
     // If the stream ends earlier, the next one includes the change.
     clock.sleep(soon, AbortSignal.any([stop.signal, background.closing])).then(reopen, reopen);
   }

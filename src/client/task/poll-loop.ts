@@ -1,6 +1,6 @@
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 import { sameJson } from "../../generation/same-json.ts";
-import type { ClientClock } from "../clock.ts";
+import { type ClientClock, noLongerNeeded } from "../clock.ts";
 import type { ClientWaitSpan } from "../client-telemetry.ts";
 import type { ClientEvents } from "../client-events.ts";
 import type { ListenStreams, Unsubscribe } from "./listen-streams.ts";
@@ -225,7 +225,7 @@ export class PollLoop {
 
   /** Computes again when the next poll is due. */
   #reschedule(): void {
-    this.#sleeping?.abort();
+    this.#sleeping?.abort(noLongerNeeded);
   }
 
   /** Polls once when it is due. Resolves with undefined if the task has ended. */

@@ -4,7 +4,7 @@ import { artifactUri } from "../../task/artifact.ts";
 import { isUnknown, readReply, type Reply, replyError, type Unanswered } from "../reply/reply.ts";
 import { mayPass, sendWithRetries } from "../reply/retry.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import type { ClientClock } from "../clock.ts";
+import { type ClientClock, noLongerNeeded } from "../clock.ts";
 import { Failures, pollFailed, type Trouble } from "./failures.ts";
 import { taskResourceUri } from "../../generation/extensions.ts";
 import type { LineList, LogLevel } from "../../task/task-line.ts";
@@ -161,7 +161,7 @@ export async function* readLines<Read extends Line>(
       task = await state();
     }
   } finally {
-    finished.abort();
+    finished.abort(noLongerNeeded);
   }
 }
 
@@ -210,11 +210,11 @@ export class LineUpdates implements LineListener {
   /** Lines that were appended while the server did not push are not pushed later: read now. */
   onLive(isLive: boolean): void {
     this.#isLive = isLive;
-    this.#grown.abort();
+    this.#grown.abort(noLongerNeeded);
   }
 
   onGrown(): void {
-    this.#grown.abort();
+    this.#grown.abort(noLongerNeeded);
   }
 
   /** Resolves when there may be more lines since it last resolved; after `pollMs` if nothing is pushed. Rejects with the signal's reason. */

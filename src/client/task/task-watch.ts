@@ -2,6 +2,7 @@ import type { BackgroundWork } from "../background-work.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
 import type { ClientWaitSpan } from "../client-telemetry.ts";
+import { noLongerNeeded } from "../clock.ts";
 import { failureOf, type WaitOutcome } from "../client-events.ts";
 import { TaskPollLimit } from "./poll-limits.ts";
 import {
@@ -317,7 +318,7 @@ export class PollRun {
 
   removeWait(span: ClientWaitSpan | undefined): void {
     if (span !== undefined) this.#spans.delete(span);
-    if (--this.#waits === 0) this.#stop.abort(new Error("No caller is waiting for the task"));
+    if (--this.#waits === 0) this.#stop.abort(noLongerNeeded);
   }
 
   fail(error: unknown): void {

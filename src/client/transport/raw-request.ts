@@ -7,7 +7,7 @@ import {
   type JSONRPCRequest,
 } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/message.ts";
-import type { ClientClock } from "../clock.ts";
+import { type ClientClock, noLongerNeeded } from "../clock.ts";
 import type { Reply } from "../reply/reply.ts";
 import { retryAfterHeaderMs } from "../reply/retry.ts";
 import { brokenStream, errorAnswer, sendFailure } from "./send-failure.ts";
@@ -101,7 +101,7 @@ export class RawRequest implements SentRequest {
       onActivity: options.onActivity,
       onExceeded: (error) => {
         this.settle(sendFailure(error));
-        this.#cutOff.abort();
+        this.#cutOff.abort(noLongerNeeded);
       },
     });
   }
@@ -152,7 +152,7 @@ export class RawRequest implements SentRequest {
   drop(): void {
     this.#end();
     this.#handled.resolve(undefined);
-    this.#cutOff.abort();
+    this.#cutOff.abort(noLongerNeeded);
   }
 
   /** Resolves when its answer was passed on after an abort, with all that `onReply` does, or when it was dropped. */
@@ -173,7 +173,7 @@ export class RawRequest implements SentRequest {
   #end(): void {
     this.#state = { kind: "over" };
     this.#services.responses?.delete(this.id);
-    this.#over.abort();
+    this.#over.abort(noLongerNeeded);
   }
 }
 
