@@ -171,11 +171,11 @@ export async function answer(context: Context, { id, pairs, options }: Given<"an
       throw new UsageError(
         `The question was closed before your answer was sent. The task is ${after.status}.`,
       );
-    if (output.json) await output.printJson(taskJson(after, origin));
-    else
-      await output.print(`${answerer.hasAnswered ? "answered" : "left open"}; the task is ${after.status}\n`);
-    if (!output.json && !hasEnded(after)) output.note(`Wait for it with:\n  ${shown.watchCommand}`);
-    return exitCodes.done;
+    return output.say({
+      json: taskJson(after, origin),
+      text: `${answerer.hasAnswered ? "answered" : "left open"}; the task is ${after.status}\n`,
+      notes: [!hasEnded(after) && `Wait for it with:\n  ${shown.watchCommand}`],
+    });
   });
 }
 

@@ -19,9 +19,8 @@ export async function check(
   const recordings = read.flat();
   if (recordings.length === 0) throw new UsageError("There is no journal to check.");
   const report = await replay(resolve(io.cwd, options.tools), recordings);
-  if (output.json) await output.printJson(report);
-  else await output.print(reportText(report));
-  return report.ok ? exitCodes.done : exitCodes.failed;
+  const code = report.ok ? exitCodes.done : exitCodes.failed;
+  return output.say({ json: report, text: reportText(report), code });
 }
 
 /** By the Holdfast of the tools' project: that is what will run them. */

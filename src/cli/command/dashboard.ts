@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { interruptedBy, type ExitCode } from "../errors.ts";
-import type { DashboardJson } from "../output/json-shapes.ts";
 import { withAdmin } from "./admin/with-admin.ts";
 
 /** `holdfast dashboard STORE`: serves the dashboard until it is interrupted, and prints a link to it. */
@@ -28,12 +27,9 @@ export async function dashboard(
     });
     try {
       const { link } = served;
-      if (output.json) await output.printJson({ link } satisfies DashboardJson);
-      else {
-        const can = readOnly === true ? "see the tasks" : `act as ${actor}`;
-        await output.print(`${link}\n`);
-        output.note(`Anyone with this link can ${can}. Press Ctrl-C to stop.`);
-      }
+      const can = readOnly === true ? "see the tasks" : `act as ${actor}`;
+      const notes = [`Anyone with this link can ${can}. Press Ctrl-C to stop.`];
+      await output.say({ json: { link }, text: `${link}\n`, notes });
       await interrupted(interrupts.signal);
     } finally {
       await served.close();

@@ -5,7 +5,6 @@ import { clientGenerations } from "../../client/generations.ts";
 import { listTools } from "./find-tool.ts";
 import { taskSupport } from "./tools.ts";
 import type { TransportKind } from "../../client/client-events.ts";
-import type { CheckJson, DoctorJson, FileDoctorJson, StoreDoctorJson } from "../output/json-shapes.ts";
 import {
   declaredTasks,
   generationOf,
@@ -59,64 +58,61 @@ const connections: Readonly<Record<TransportKind, string>> = {
   stdio: "to a process over stdio",
 };
 
+const yes = (check: string, detail: string): Finding => ({ check, works: true, detail });
+
+const no = (check: string, detail: string): Finding => ({ check, works: false, detail });
+
+/** What cannot be known, or only informs. */
+const info = (check: string, detail: string): Finding => ({ check, works: null, detail });
+
 /** Checks everything about a server that needs no tool call. */
-async function examine(session: Session, caller: Caller): Promise<readonly CheckJson[]> {
+async function examine(session: Session, caller: Caller): Promise<readonly Finding[]> {
   const { client, transport, server } = session;
   const { sdk } = client;
-  const isHttp = typeof server.target === "string";
   const { name = "?", version = "?" } = sdk.getServerVersion() ?? {};
-  const isModern = sdk.getProtocolEra() === "modern";
+  const how = sdk.getProtocolEra() === "modern" ? "without a session" : "with a handshake";
   const declared = Object.keys(sdk.getServerCapabilities() ?? {}).join(", ");
   return [
-    { check: "connection", works: true, detail: connections[transport ?? "http"] },
-    { check: "server", works: null, detail: `${name} ${version}` },
-    {
-      check: "protocol",
-      works: true,
-      detail: `${sdk.getNegotiatedProtocolVersion()}, ${isModern ? "without a session" : "with a handshake"}`,
-    },
-    authorization(isHttp, caller),
-    { check: "features", works: null, detail: declared === "" ? "declares none" : `declares ${declared}` },
+    yes("connection", connections[transport ?? "http"]),
+    info("server", `${name} ${version}`),
+    yes("protocol", `${sdk.getNegotiatedProtocolVersion()}, ${how}`),
+    authorization(typeof server.target === "string", caller),
+    info("features", declared === "" ? "declares none" : `declares ${declared}`),
     await tools(session),
     ...(await taskChecks(session)),
   ];
 }
 
-function authorization(isHttp: boolean, { sendsToken, login }: Caller): CheckJson {
+function authorization(isHttp: boolean, { sendsToken, login }: Caller): Finding {
   const check = "authorization";
-  if (!isHttp) return { check, works: null, detail: "not needed over stdio" };
-  if (login !== undefined) return { check, works: true, detail: `logged in at ${login}` };
-  const detail = sendsToken
-    ? "the credentials were accepted"
-    : "no credentials were sent, and the server required none";
-  return { check, works: true, detail };
+  if (!isHttp) return info(check, "not needed over stdio");
+  if (login !== undefined) return yes(check, `logged in at ${login}`);
+  return yes(
+    check,
+    sendsToken ? "the credentials were accepted" : "no credentials were sent, and the server required none",
+  );
 }
 
-async function tools({ client, signal }: Session): Promise<CheckJson> {
+async function tools({ client, signal }: Session): Promise<Finding> {
   const check = "tools";
   const found = await listTools(client, signal).catch((error: unknown) => {
     if (error instanceof TaskClientError && error.code === "unauthorized") return error;
     throw error;
   });
-  if (found instanceof TaskClientError) return { check, works: false, detail: found.message };
+  if (found instanceof TaskClientError) return no(check, found.message);
   const support = taskSupport(client);
   const { tools: listed, problems } = found;
-  if (problems.length > 0) return { check, works: false, detail: problems.join("; ") };
+  if (problems.length > 0) return no(check, problems.join("; "));
   const taskTools = listed.filter((tool) => support(tool) === "optional" || support(tool) === "required");
   const names = taskTools.map((tool) => `${tool.name} (${support(tool)})`).join(", ");
   const count = `${listed.length} ${listed.length === 1 ? "tool" : "tools"}`;
-  if (declaredTasks(client) === undefined) return { check, works: true, detail: count };
-  if (client.sdk.getProtocolEra() === "modern") {
-    return {
-      check,
-      works: true,
-      detail: `${count}; the server decides for each call whether it becomes a task`,
-    };
-  }
-  return { check, works: true, detail: `${count}; those called as tasks: ${names || "none"}` };
+  if (declaredTasks(client) === undefined) return yes(check, count);
+  if (client.sdk.getProtocolEra() === "modern")
+    return yes(check, `${count}; the server decides for each call whether it becomes a task`);
+  return yes(check, `${count}; those called as tasks: ${names || "none"}`);
 }
 
-async function taskChecks(session: Session): Promise<readonly CheckJson[]> {
+async function taskChecks(session: Session): Promise<readonly Finding[]> {
   const { client } = session;
   const declared = declaredTasks(client);
   if (declared === undefined) {
@@ -124,58 +120,33 @@ async function taskChecks(session: Session): Promise<readonly CheckJson[]> {
     const reason = canBeDeclared
       ? "the server does not declare them for tools"
       : `protocol ${client.sdk.getNegotiatedProtocolVersion()} has none`;
-    return [{ check: "tasks", works: false, detail: `${reason}, so a call ends when its connection does` }];
+    return [no("tasks", `${reason}, so a call ends when its connection does`)];
   }
   const known = await probe(session, "tasks/get", { taskId: "holdfast-doctor" });
   const { title, cancels, lists, listens } = declared;
-  const answers = known.kind === "error" && known.code !== -32601;
-  const get: CheckJson = {
-    check: "tasks",
-    works: answers,
-    detail: answers
-      ? `declared, as in ${title}`
-      : `declared, as in ${title}, but tasks/get for an unknown task gave ${known.description}`,
-  };
   return [
-    get,
-    { check: "cancel", works: cancels, detail: cancels ? "tasks can be cancelled" : "not declared" },
-    lists === undefined
-      ? { check: "list", works: false, detail: "the tasks extension cannot list tasks" }
-      : await list(session, lists),
+    known.kind === "error" && known.code !== -32601
+      ? yes("tasks", `declared, as in ${title}`)
+      : no("tasks", `declared, as in ${title}, but tasks/get for an unknown task gave ${known.description}`),
+    cancels ? yes("cancel", "tasks can be cancelled") : no("cancel", "not declared"),
+    lists === undefined ? no("list", "the tasks extension cannot list tasks") : await list(session, lists),
     listens
       ? await probeListening(session)
-      : {
-          check: "pushes",
-          works: null,
-          detail: "the server does not say whether it pushes updates, so tasks are polled",
-        },
+      : info("pushes", "the server does not say whether it pushes updates, so tasks are polled"),
     recognisesRepeats(client)
-      ? {
-          check: "repeats",
-          works: true,
-          detail: "a call whose answer is lost can be sent again without running twice",
-        }
-      : {
-          check: "repeats",
-          works: false,
-          detail:
-            "the server does not recognise repeated calls, so a call whose answer is lost is not sent again",
-        },
+      ? yes("repeats", "a call whose answer is lost can be sent again without running twice")
+      : no(
+          "repeats",
+          "the server does not recognise repeated calls, so a call whose answer is lost is not sent again",
+        ),
   ];
 }
 
-async function list(session: Session, isDeclared: boolean): Promise<CheckJson> {
-  const check = "list";
-  if (!isDeclared)
-    return {
-      check,
-      works: false,
-      detail: "not declared, which is usual for servers that do not identify callers",
-    };
+async function list(session: Session, isDeclared: boolean): Promise<Finding> {
+  if (!isDeclared) return no("list", "not declared, which is usual for servers that do not identify callers");
   const answer = await probe(session, "tasks/list", {});
-  if (answer.kind === "error")
-    return { check, works: false, detail: `declared, but tasks/list gave ${answer.description}` };
-  return { check, works: true, detail: "the server lists this caller's tasks" };
+  if (answer.kind === "error") return no("list", `declared, but tasks/list gave ${answer.description}`);
+  return yes("list", "the server lists this caller's tasks");
 }
 
 type ProbeAnswer =
@@ -207,17 +178,16 @@ export async function probe(
 }
 
 /** Whether the server accepts `subscriptions/listen`. Only a real task shows which tasks it pushes. */
-export async function probeListening({ client, signal }: Session): Promise<CheckJson> {
-  const check = "pushes";
+export async function probeListening({ client, signal }: Session): Promise<Finding> {
   try {
     const subscription = await client.sdk.listen({}, { signal });
     await subscription.close();
-    return { check, works: true, detail: "the server pushes updates (subscriptions/listen)" };
+    return yes("pushes", "the server pushes updates (subscriptions/listen)");
   } catch (error) {
     signal.throwIfAborted();
     throwIfLost(error);
     const message = error instanceof Error ? error.message : String(error);
-    return { check, works: false, detail: `tasks are polled, since subscriptions/listen gave ${message}` };
+    return no("pushes", `tasks are polled, since subscriptions/listen gave ${message}`);
   }
 }
 
@@ -241,14 +211,13 @@ export async function doctor(context: Context, { server, options }: Given<"docto
       terminal.display.end();
       const protocolVersion = client.sdk.getNegotiatedProtocolVersion() ?? "";
       const tasks = declaredTasks(client) === undefined ? null : generationOf(client);
-      await print({ server: asked.shown, connected: true, protocolVersion, tasks, checks }, output);
+      await report({ server: asked.shown, connected: true, protocolVersion, tasks, checks }, output);
     });
     return exitCodes.done;
   } catch (error) {
     if (!(error instanceof TaskClientError)) throw error;
-    const checks: CheckJson[] = [{ check: "connection", works: false, detail: error.message }];
-    await print({ server: asked.shown, connected: false, checks }, output);
-    return exitCodeOf(error.code);
+    const checks = [no("connection", error.message)];
+    return report({ server: asked.shown, connected: false, checks }, output, exitCodeOf(error.code));
   }
 }
 
@@ -261,10 +230,11 @@ async function loginTo({ target }: FoundServer, { state, io }: Context): Promise
 async function doctorOfStore({ output, io }: Context, store: string): Promise<ExitCode> {
   const place = placeOfStore(store, (path) => resolve(io.cwd, path));
   const risks = place.kind === "sqlite" ? filesAtRisk(existingDatabase(place.path)) : [];
-  const fine = "no other user can read or change them";
-  const detail = risks.length === 0 ? fine : risks.join("; ");
-  await print({ store, checks: [{ check: "files", works: risks.length === 0, detail }] }, output);
-  return exitCodes.done;
+  const isFine = risks.length === 0;
+  const found = isFine
+    ? yes("files", "no other user can read or change them")
+    : no("files", risks.join("; "));
+  return report({ store, checks: [found] }, output);
 }
 
 /** `holdfast doctor tools.yaml`. */
@@ -276,23 +246,26 @@ async function doctorOfFile({ output, io }: Context, file: string): Promise<Exit
     ]);
     return checkServed(toolsFileAt(resolve(io.cwd, file), io.env), io.env);
   });
-  await print({ file, checks }, output);
-  return checks.some(({ works }) => works === false) ? exitCodes.usage : exitCodes.done;
+  const isWrong = checks.some(({ works }) => works === false);
+  return report({ file, checks }, output, isWrong ? exitCodes.usage : exitCodes.done);
 }
 
 /** Only if something is wrong with what this command keeps. */
-function ownFiles({ io }: Context): readonly CheckJson[] {
+function ownFiles({ io }: Context): readonly Finding[] {
   const risks = folderAtRisk(stateFolder(io));
   if (risks.length === 0) return [];
-  return [{ check: "files", works: false, detail: `${risks.join("; ")}, where this command keeps calls` }];
+  return [no("files", `${risks.join("; ")}, where this command keeps calls`)];
 }
 
-async function print(document: DoctorJson | StoreDoctorJson | FileDoctorJson, output: Output): Promise<void> {
-  if (output.json) await output.printJson(document);
-  else {
-    const width = Math.max(15, ...document.checks.map(({ check }) => check.length + 2));
-    await output.print(document.checks.map((each) => lines(each, width, output.columns)).join(""));
-  }
+async function report(
+  document: { readonly checks: readonly Finding[] } & Readonly<Record<string, unknown>>,
+  output: Output,
+  code: ExitCode = exitCodes.done,
+): Promise<ExitCode> {
+  const { checks } = document;
+  const width = Math.max(15, ...checks.map(({ check }) => check.length + 2));
+  const text = checks.map((each) => lines(each, width, output.columns)).join("");
+  return output.say({ json: document, text, code });
 }
 
 function lines({ check, works, detail }: Finding, width: number, columns: number | undefined): string {

@@ -9,7 +9,6 @@ import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
-import type { InboxJson } from "../output/json-shapes.ts";
 import { adminFailure, encryptionKeys } from "./admin/with-admin.ts";
 import { watchSignals } from "../terminal/signal-watch.ts";
 
@@ -41,10 +40,11 @@ export async function inbox(
     const conversation = host.conversation(id);
     if (exec === undefined) {
       const messages = await conversation.results();
-      if (output.json) await output.printJson({ messages } satisfies InboxJson);
-      else for (const message of messages) await output.print(`${shown(message)}\n`);
-      if (messages.length === 0) output.note(`The inbox of ${id} is empty.`);
-      return exitCodes.done;
+      return await output.say({
+        json: { messages },
+        text: messages.map((message) => `${shown(message)}\n`).join(""),
+        warnings: [messages.length === 0 && `The inbox of ${id} is empty.`],
+      });
     }
     const { signal } = interrupts;
     for await (const message of conversation.inbox({ untilEmpty: follow !== true, signal })) {

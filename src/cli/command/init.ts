@@ -4,8 +4,7 @@ import { fileURLToPath } from "node:url";
 import { quoteWord } from "../arguments/words.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
-import type { InitJson } from "../output/json-shapes.ts";
+import { type ExitCode, UsageError } from "../errors.ts";
 import { packageRoot } from "../user-folders.ts";
 
 /** Each file of a project, with its template. npm would leave out templates whose names begin with a dot. */
@@ -44,11 +43,6 @@ export async function init(
   await write(folder, files);
   if (packed !== undefined && target !== undefined && !isInPlace) await copyFile(packed, target);
 
-  if (output.json) {
-    const document: InitJson = { folder, files: names };
-    await output.printJson(document);
-    return exitCodes.done;
-  }
   const path = relative(io.cwd, folder);
   const next = [
     ...(path === "" ? [] : [`cd ${quoteWord(path)}`]),
@@ -59,8 +53,8 @@ export async function init(
     "npm start",
   ];
   const list = (lines: readonly string[]): string => lines.map((line) => `  ${line}\n`).join("");
-  await output.print(`Wrote to ${folder}:\n${list(names)}\nNext:\n${list(next)}`);
-  return exitCodes.done;
+  const text = `Wrote to ${folder}:\n${list(names)}\nNext:\n${list(next)}`;
+  return output.say({ json: { folder, files: names }, text });
 }
 
 async function packageJson(folder: string, tarball: string | undefined): Promise<string> {

@@ -10,7 +10,6 @@ import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { encryptionKeys, recordCopy } from "./admin/with-admin.ts";
-import type { StoredTaskJson, StoredTasksJson } from "../output/json-shapes.ts";
 import { table } from "../output/table.ts";
 
 /** The error codes for a store, or a task in it, that cannot be read. */
@@ -22,11 +21,11 @@ const tasksPerPage = 500;
 export async function listStored({ io, output }: Context, { store }: Given<"journal ls">): Promise<ExitCode> {
   const records = await readTasks(io, store, unfinished);
   const tasks = records.map(asListed);
-  if (output.json) {
-    const document: StoredTasksJson = { tasks };
-    await output.printJson(document);
-  } else await output.print(table(tasks.map(row), output.isTerminal));
-  return exitCodes.done;
+  const rows = tasks.map(({ id, tool, toolVersion, state, waiting, createdAt }) => {
+    const version = toolVersion === null ? "not started" : `version ${toolVersion}`;
+    return [id, tool, version, waiting ? "waits" : state, createdAt];
+  });
+  return output.say({ json: { tasks }, text: table(rows, output.isTerminal) });
 }
 
 /** `holdfast journal export STORE ID`: prints what the store has of a task, as input for `checkReplay`. */
@@ -69,13 +68,8 @@ async function unfinished(tasks: StoredTasks): Promise<readonly TaskRecord[]> {
   }
 }
 
-function asListed(task: TaskRecord): StoredTaskJson {
+function asListed(task: TaskRecord) {
   const { id, tool, startedAt, state, waiting, createdAt } = task;
   const toolVersion = startedAt === null ? null : versionOf(task);
   return { id, tool, toolVersion, state, waiting, createdAt: new Date(createdAt).toISOString() };
-}
-
-function row({ id, tool, toolVersion, state, waiting, createdAt }: StoredTaskJson): readonly string[] {
-  const version = toolVersion === null ? "not started" : `version ${toolVersion}`;
-  return [id, tool, version, waiting ? "waits" : state, createdAt];
 }

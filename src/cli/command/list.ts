@@ -1,10 +1,10 @@
 import type { KnownTask } from "../state/state.ts";
 import { duration, fit, sanitizeLine } from "../terminal/text.ts";
 import { type Column, fittedTable, table } from "../output/table.ts";
-import type { ForgottenJson, ListedTaskJson, ListJson } from "../output/json-shapes.ts";
+import type { ListedTaskJson } from "../output/json-shapes.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
+import { type ExitCode, UsageError } from "../errors.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { listedMs } from "../state/records.ts";
 import type { Refreshed, refreshTasks } from "./refresh-tasks.ts";
@@ -100,16 +100,17 @@ export async function list(context: Context, { options }: Given<"ls">): Promise<
       ? await refresh(context, asked, { ...options, isOneOfSeveral: server === undefined })
       : new Map<KnownTask, Refreshed>();
   const listed = tasks.map((task): ListedTask => ({ task, refreshed: refreshed.get(task) ?? {} }));
-  if (output.json) {
-    const document: ListJson = { tasks: listed.map(asJson) };
-    await output.printJson(document);
-  } else if (!output.isTerminal) await output.print(taskRows(listed));
-  else if (tasks.length === 0) output.note(emptyText(only?.shown, ofServer.length > 0));
-  else
-    await output.print(
-      taskTable(listed, { numbers: await state.number(tasks), now: io.now(), columns: output.columns }),
-    );
-  return exitCodes.done;
+  const isForPeople = !output.json && output.isTerminal;
+  const numbers = isForPeople && tasks.length > 0 ? await state.number(tasks) : [];
+  return output.say({
+    json: { tasks: listed.map(asJson) },
+    text: !isForPeople
+      ? taskRows(listed)
+      : tasks.length === 0
+        ? ""
+        : taskTable(listed, { numbers, now: io.now(), columns: output.columns }),
+    notes: [isForPeople && tasks.length === 0 && emptyText(only?.shown, ofServer.length > 0)],
+  });
 }
 
 /** Loads the client, without which lists are fast. */
@@ -173,11 +174,12 @@ export async function forget(
     known.push(found);
   }
   for (const task of known) await state.forget(task);
-  if (output.json) await output.printJson({ ids: known.map(({ id }) => id) } satisfies ForgottenJson);
-  else {
-    for (const { id } of known) output.note(`forgot ${id}; the task itself was not cancelled`);
-    if (known.length === 0)
-      output.note("No task on your list is known to be lost. To ask the servers: holdfast ls --refresh");
-  }
-  return exitCodes.done;
+  return output.say({
+    json: { ids: known.map(({ id }) => id) },
+    notes: [
+      ...known.map(({ id }) => `forgot ${id}; the task itself was not cancelled`),
+      known.length === 0 &&
+        "No task on your list is known to be lost. To ask the servers: holdfast ls --refresh",
+    ],
+  });
 }

@@ -1,18 +1,16 @@
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../errors.ts";
+import { type ExitCode, interruptedBy, Stopped, UsageError } from "../errors.ts";
 import type { FoundServer } from "../server/find-server.ts";
 import { systemProgram } from "../../client/transport/process-group.ts";
 import type { Io } from "../io.ts";
 import { typedEnvironment } from "../server/host-config.ts";
 import { logIn, logOut } from "../../client/auth/log-in.ts";
 import { redacted } from "../../client/transport/server-name.ts";
-import type { Login } from "../../client/auth/login.ts";
 import type { LoginAddress, LogInOptions } from "../../client/auth/login-run.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import type { LoginJson, LogoutJson } from "../output/json-shapes.ts";
 import { howLong } from "../output/amounts.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { movesCursor } from "../terminal/in-foreground.ts";
@@ -75,15 +73,22 @@ export async function login(context: Context, { server, options }: Given<"login"
     if (movesCursor(io.stderr, io.env)) io.stderr.write("\r\u001b[K"); // the terminal has shown ^C
     throw new Stopped(interruptedBy(watch), `Interrupted: not logged in to ${redacted(url.href)}`);
   });
-  if (output.json) await output.printJson(loginJson(asked.shown, made));
-  else
-    output.note(`logged in to ${redacted(url.href)} at ${made.issuer}, ${howLong(made, context.io.now())}`);
+  const { issuer, scope = null, expiresAt, refreshToken, grant } = made;
   const { unsealedBecause } = state.sealing;
-  if (unsealedBecause !== undefined)
-    output.note(
-      `The login is not encrypted: ${unsealedBecause}. Only you can read its file. Set HOLDFAST_KEYRING to "required" to refuse this, or to "off" to accept it.`,
-    );
-  return exitCodes.done;
+  return await output.say({
+    json: {
+      server: asked.shown,
+      issuer,
+      scope,
+      expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
+      renews: refreshToken !== undefined || grant === "client_credentials",
+    },
+    notes: [`logged in to ${redacted(url.href)} at ${issuer}, ${howLong(made, io.now())}`],
+    warnings: [
+      unsealedBecause !== undefined &&
+        `The login is not encrypted: ${unsealedBecause}. Only you can read its file. Set HOLDFAST_KEYRING to "required" to refuse this, or to "off" to accept it.`,
+    ],
+  });
 }
 
 /** The login address. Always printed, because nothing shows whether the browser has opened it. */
@@ -148,30 +153,16 @@ async function readSecret(path: string): Promise<string> {
   }
 }
 
-function loginJson(server: string, { issuer, scope, expiresAt, refreshToken, grant }: Login): LoginJson {
-  return {
-    server,
-    issuer,
-    scope: scope ?? null,
-    expiresAt: expiresAt === undefined ? null : new Date(expiresAt).toISOString(),
-    renews: refreshToken !== undefined || grant === "client_credentials",
-  };
-}
-
 /** `holdfast logout SERVER`: revokes the login if the authorization server supports that, and deletes it. */
 export async function logout(context: Context, { server, options }: Given<"logout">): Promise<ExitCode> {
   const { output, state } = context;
   const asked = await resolveServer(context, server, options);
   const url = urlToLogInTo(asked);
   const result = await logOut(url, { store: state.logins });
-  const document: LogoutJson = {
-    server: asked.shown,
-    wasLoggedIn: result !== "none",
-    revoked: result === "revoked",
-  };
-  if (output.json) await output.printJson(document);
-  else output.note(messages[result](redacted(url.href)));
-  return exitCodes.done;
+  return output.say({
+    json: { server: asked.shown, wasLoggedIn: result !== "none", revoked: result === "revoked" },
+    notes: [messages[result](redacted(url.href))],
+  });
 }
 
 const messages = {

@@ -4,18 +4,13 @@ import { migratePostgres, type PostgresMigration } from "../../store/postgres/mi
 import { HoldfastError } from "../../task/fault.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
-import type { MigrationJson } from "../output/json-shapes.ts";
+import { type ExitCode, UsageError } from "../errors.ts";
 
 /** `holdfast migrate URL`: updates the schema of a store in Postgres. */
 export async function migrate({ output }: Context, { url, options }: Given<"migrate">): Promise<ExitCode> {
   const { dryRun = false } = options;
   const done = await run(url, options);
-  if (output.json) {
-    const document: MigrationJson = { ...done, dryRun };
-    await output.printJson(document);
-  } else await output.print(`${described(done, dryRun)}\n`);
-  return exitCodes.done;
+  return output.say({ json: { ...done, dryRun }, text: `${described(done, dryRun)}\n` });
 }
 
 async function run(

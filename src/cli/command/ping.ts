@@ -2,8 +2,7 @@ import { systemClock } from "../../client/clock.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import { exitCodes, type ExitCode } from "../errors.ts";
-import type { PingJson } from "../output/base-json-shapes.ts";
+import type { ExitCode } from "../errors.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { request, serverInfo, withServer } from "../server/with-server.ts";
 
@@ -15,16 +14,16 @@ export async function ping(context: Context, { server, options }: Given<"ping">)
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
     const connected = systemClock.elapsed();
     await askForAnything(client, signal);
-    const document: PingJson = {
-      server: serverInfo(client),
-      protocolVersion: client.sdk.getNegotiatedProtocolVersion() ?? "",
-      connectMs: Math.round(connected - start),
-      pingMs: Math.round(systemClock.elapsed() - connected),
-    };
+    const info = serverInfo(client);
+    const protocolVersion = client.sdk.getNegotiatedProtocolVersion() ?? "";
+    const connectMs = Math.round(connected - start);
+    const pingMs = Math.round(systemClock.elapsed() - connected);
     terminal.display.end();
-    if (output.json) await output.printJson(document);
-    else await output.print(text(document));
-    return exitCodes.done;
+    const name = [info.name, info.version].filter((part) => part !== "").join(" ") || "the server";
+    return output.say({
+      json: { server: info, protocolVersion, connectMs, pingMs },
+      text: `${name} answers in ${pingMs} ms, over MCP ${protocolVersion}\nconnecting took ${connectMs} ms\n`,
+    });
   });
 }
 
@@ -34,9 +33,4 @@ async function askForAnything({ sdk }: TaskClient, signal: AbortSignal): Promise
     async (how) => (sdk.getProtocolEra() === "modern" ? sdk.discover(how) : sdk.ping(how)),
     signal,
   );
-}
-
-function text({ server, protocolVersion, connectMs, pingMs }: PingJson): string {
-  const name = [server.name, server.version].filter((part) => part !== "").join(" ") || "the server";
-  return `${name} answers in ${pingMs} ms, over MCP ${protocolVersion}\nconnecting took ${connectMs} ms\n`;
 }

@@ -6,7 +6,6 @@ import { completeArguments, type Pair, parseArguments, readPairs } from "../argu
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
-import type { CompleteJson, PromptJson, PromptsJson } from "../output/base-json-shapes.ts";
 import { type Links, linksOf, saveContent, type SavedContent, SaveFolder } from "../output/save-content.ts";
 import { hanging } from "../output/table.ts";
 import { showContent } from "../output/show-content.ts";
@@ -20,14 +19,12 @@ export async function prompts(context: Context, { server, options }: Given<"prom
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
     const { prompts: listed, problems } = await client.listPrompts({ signal });
     terminal.display.end();
-    for (const problem of problems) output.note(`holdfast: ${problem}`);
-    if (output.json) {
-      const document: PromptsJson = { server: serverInfo(client), prompts: listed };
-      await output.printJson(document);
-    } else await output.print(listed.map((each) => promptLines(each, output.columns)).join(""));
-    if (!output.json && listed.length + problems.length === 0)
-      output.note("holdfast: the server has no prompts");
-    return exitCodes.done;
+    return output.say({
+      json: { server: serverInfo(client), prompts: listed },
+      text: listed.map((each) => promptLines(each, output.columns)).join(""),
+      warnings: problems.map((problem) => `holdfast: ${problem}`),
+      notes: [listed.length + problems.length === 0 && "holdfast: the server has no prompts"],
+    });
   });
 }
 
@@ -65,14 +62,14 @@ export async function prompt(context: Context, command: Given<"prompt">): Promis
     const result = await client.getPrompt(name, args, { signal });
     terminal.display.end();
     const messages = await messagesOf(result, folder, linksOf(client, signal));
-    if (output.json) {
-      const saved = folder && { saved: messages.flatMap((message) => message.saved) };
-      const document: PromptJson = { server: asked.shown, prompt: name, result, ...saved };
-      await output.printJson(document);
-    } else await output.print(textOf(messages));
+    const saved = folder && { saved: messages.flatMap((message) => message.saved) };
     const problems = messages.flatMap((message) => message.problems);
-    for (const problem of problems) output.note(`holdfast: ${problem}`);
-    return problems.length === 0 ? exitCodes.done : exitCodes.failed;
+    return output.say({
+      json: { server: asked.shown, prompt: name, result, ...saved },
+      text: textOf(messages),
+      warnings: problems.map((problem) => `holdfast: ${problem}`),
+      code: problems.length === 0 ? exitCodes.done : exitCodes.failed,
+    });
   });
 }
 
@@ -153,17 +150,14 @@ export async function complete(
     const { completion } = await request(async (how) => client.sdk.complete(params, how), signal);
     terminal.display.end();
     const { values: found, total, hasMore = false } = completion;
-    if (output.json) {
-      const document: CompleteJson = { values: found, ...(total !== undefined && { total }), hasMore };
-      await output.printJson(document);
-      return exitCodes.done;
-    }
-    await output.print(found.map((value) => `${value}\n`).join(""));
-    if (hasMore || (total ?? 0) > found.length)
-      output.note(
-        `holdfast: these are the first ${found.length}${total === undefined ? "" : ` of ${total}`}`,
-      );
-    return exitCodes.done;
+    const of = total === undefined ? "" : ` of ${total}`;
+    return output.say({
+      json: { values: found, ...(total !== undefined && { total }), hasMore },
+      text: found.map((value) => `${value}\n`).join(""),
+      notes: [
+        (hasMore || (total ?? 0) > found.length) && `holdfast: these are the first ${found.length}${of}`,
+      ],
+    });
   });
 }
 

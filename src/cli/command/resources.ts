@@ -5,7 +5,6 @@ import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import { sizeText } from "../output/amounts.ts";
 import { fittedTable, type Column } from "../output/table.ts";
-import type { ReadJson, ResourcesJson } from "../output/base-json-shapes.ts";
 import type { Output } from "../output/output.ts";
 import { isArtifact, linksOf, saveContent, SaveFolder, saveResource } from "../output/save-content.ts";
 import { withNewline } from "../output/show-content.ts";
@@ -23,27 +22,24 @@ export async function resources(
     const { resources: listed, problems } = await client.listResources({ signal });
     const { resourceTemplates: templates, problems: others } = await client.listResourceTemplates({ signal });
     terminal.display.end();
-    for (const problem of [...problems, ...others]) output.note(`holdfast: ${problem}`);
-    if (output.json) {
-      const document: ResourcesJson = {
-        server: serverInfo(client),
-        resources: listed,
-        resourceTemplates: templates,
-      };
-      await output.printJson(document);
-    } else await printLists(listed, templates, output);
-    return exitCodes.done;
+    const text = listsText(listed, templates, output.columns);
+    return output.say({
+      json: { server: serverInfo(client), resources: listed, resourceTemplates: templates },
+      text,
+      warnings: [...problems, ...others].map((problem) => `holdfast: ${problem}`),
+      notes: [text === "" && "holdfast: the server has no resources"],
+    });
   });
 }
 
 /** Text to copy into another command is never cut. */
 const whole = Number.POSITIVE_INFINITY;
 
-async function printLists(
+function listsText(
   listed: readonly Resource[],
   templates: readonly ResourceTemplateType[],
-  output: Output,
-): Promise<void> {
+  cells: number | undefined,
+): string {
   const columns = (title: string): readonly Column[] => [
     { title, least: whole },
     { title: "TYPE", least: 4 },
@@ -55,11 +51,10 @@ async function printLists(
   });
   const templateRows = templates.map((each) => [each.uriTemplate, each.mimeType ?? "", aboutOf(each)]);
   const tables = [
-    rows.length === 0 ? "" : fittedTable(columns("RESOURCE"), rows, output.columns),
-    templateRows.length === 0 ? "" : fittedTable(columns("TEMPLATE"), templateRows, output.columns),
+    rows.length === 0 ? "" : fittedTable(columns("RESOURCE"), rows, cells),
+    templateRows.length === 0 ? "" : fittedTable(columns("TEMPLATE"), templateRows, cells),
   ].filter((text) => text !== "");
-  await output.print(tables.join(output.columns === undefined ? "" : "\n"));
-  if (tables.length === 0) output.note("holdfast: the server has no resources");
+  return tables.join(cells === undefined ? "" : "\n");
 }
 
 /** Its title or name, and its description. */
@@ -100,8 +95,7 @@ async function readOnce(
       ? saveContent([{ type: "resource_link", uri, name: uri }], folder, links)
       : saveResource(result, folder, links)));
   if (output.json) {
-    const saved = files && { saved: files.saved };
-    const document: ReadJson = { server: server.shown, uri, result, ...saved };
+    const document = { server: server.shown, uri, result, ...(files && { saved: files.saved }) };
     await output.printJson(document, { line: options.follow === true });
   } else if (files !== undefined) await output.print(files.text);
   else await printContents(uri, result, output, options.maxChars);

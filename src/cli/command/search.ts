@@ -2,7 +2,6 @@ import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { exitCodes, type ExitCode } from "../errors.ts";
 import { fittedTable, type Column } from "../output/table.ts";
-import type { SearchJson } from "../output/json-shapes.ts";
 
 const columns: readonly Column[] = [
   { title: "TOOL", least: 12 },
@@ -17,18 +16,14 @@ export async function search({ output, state }: Context, { words }: Given<"searc
     const text = `${name} ${about}`.toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
-  if (output.json) await output.printJson({ tools } satisfies SearchJson);
-  else if (tools.length === 0)
-    output.note(
-      "holdfast: no tool that a command has listed has these words. To list those of a server:\n  holdfast tools SERVER",
-    );
-  else
-    await output.print(
-      fittedTable(
-        columns,
-        tools.map(({ name, server, about }) => [name, server, about]),
-        output.columns,
-      ),
-    );
-  return tools.length > 0 ? exitCodes.done : exitCodes.errorResult;
+  const rows = tools.map(({ name, server, about }) => [name, server, about]);
+  return output.say({
+    json: { tools },
+    text: rows.length === 0 ? "" : fittedTable(columns, rows, output.columns),
+    notes: [
+      rows.length === 0 &&
+        "holdfast: no tool that a command has listed has these words. To list those of a server:\n  holdfast tools SERVER",
+    ],
+    code: rows.length > 0 ? exitCodes.done : exitCodes.errorResult,
+  });
 }

@@ -6,8 +6,7 @@ import { writeAtomically } from "../../client/handles/write-atomically.ts";
 import { quoteWord, splitWords } from "../arguments/words.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
-import type { ServersJson, TrustJson } from "../output/json-shapes.ts";
+import { type ExitCode, UsageError } from "../errors.ts";
 import { type Column, fittedTable } from "../output/table.ts";
 import { readHeaders } from "../server/credentials.ts";
 import { commandPrefix } from "../server/find-server.ts";
@@ -42,7 +41,7 @@ export async function listServers(
   const named = options.config ?? io.env["HOLDFAST_CONFIG"];
   const users = await readUsersConfig(named, io);
   const folders = named === undefined || named === "" ? await readFolderConfigs(io.cwd) : [];
-  const ofFile = async (config: HostConfig, isUsers: boolean): Promise<ServersJson["servers"]> =>
+  const ofFile = async (config: HostConfig, isUsers: boolean): Promise<readonly ListedServer[]> =>
     Promise.all(
       [...config.servers.keys()].map(async (name) => {
         const { path: file } = config;
@@ -52,42 +51,40 @@ export async function listServers(
           const trusted = isUsers || state.trusted.read({ path: file, name, entry }) === "trusted";
           return { name, server: shownEntry(entry), file, trusted };
         } catch (error) {
-          return {
-            name,
-            problem: error instanceof Error ? error.message : String(error),
-            file,
-            trusted: isUsers,
-          };
+          const problem = error instanceof Error ? error.message : String(error);
+          return { name, problem, file, trusted: isUsers };
         }
       }),
     );
-  const sessions: ServersJson["servers"] = (await state.sessions.list()).map(
-    ({ name, server: { shown } }) => ({
-      name,
-      server: shown,
-      file: null,
-      trusted: true,
-    }),
-  );
-  const lists = [
-    sessions,
-    ...(users === undefined ? [] : [await ofFile(users, true)]),
-    ...(await Promise.all(folders.map(async (config) => ofFile(config, false)))),
+  const sessions = await state.sessions.list();
+  const servers: readonly ListedServer[] = [
+    ...sessions.map(({ name, server: { shown } }) => ({ name, server: shown, file: null, trusted: true })),
+    ...(users === undefined ? [] : await ofFile(users, true)),
+    ...(await Promise.all(folders.map(async (config) => ofFile(config, false)))).flat(),
   ];
-  const servers = lists.flat();
-  if (output.json) await output.printJson({ servers } satisfies ServersJson);
-  else if (servers.length === 0)
-    output.note("No servers. To add one to your own file:\n  holdfast servers add NAME URL");
-  else {
-    const rows = servers.map(({ name, server, problem, file, trusted }) => [
-      name,
-      server ?? problem ?? "",
-      file ?? "open session",
-      trusted ? "yes" : "no",
-    ]);
-    await output.print(fittedTable(columns, rows, output.columns));
-  }
-  return exitCodes.done;
+  const rows = servers.map(({ name, server, problem, file, trusted }) => [
+    name,
+    server ?? problem ?? "",
+    file ?? "open session",
+    trusted ? "yes" : "no",
+  ]);
+  return output.say({
+    json: { servers },
+    text: rows.length === 0 ? "" : fittedTable(columns, rows, output.columns),
+    notes: [rows.length === 0 && "No servers. To add one to your own file:\n  holdfast servers add NAME URL"],
+  });
+}
+
+interface ListedServer {
+  readonly name: string;
+  /** Its URL or command line; missing if the entry cannot be used. */
+  readonly server?: string;
+  /** Why the entry cannot be used. */
+  readonly problem?: string;
+  /** `null` for an open session. */
+  readonly file: string | null;
+  /** Whether commands use it without asking: an entry of the user's own file, or one of a folder's that is trusted. */
+  readonly trusted: boolean;
 }
 
 function shownEntry(entry: HostEntry): string {
@@ -169,9 +166,7 @@ async function edit(
   const formattingOptions = { tabSize: 2, insertSpaces: true, eol: "\n" };
   const edits = modify(before, [...place, name], value, { formattingOptions });
   await writeAtomically(path, applyEdits(before, edits));
-  if (output.json) await output.printJson({ name, file: path });
-  else output.note(done);
-  return exitCodes.done;
+  return output.say({ json: { name, file: path }, notes: [done] });
 }
 
 /** `holdfast trust NAME`: trusts an entry of the working directory's file until it changes, or no longer. */
@@ -197,13 +192,12 @@ export async function trust(
   const trusted = options.revoke !== true;
   if (trusted) state.trusted.add({ path, name, entry });
   else state.trusted.remove({ path, name });
-  const document: TrustJson = { name, file: path, trusted };
-  if (output.json) await output.printJson(document);
-  else
-    output.note(
+  return output.say({
+    json: { name, file: path, trusted },
+    notes: [
       trusted
         ? `trusted ${JSON.stringify(name)} in ${path}, until its entry changes:\n${describeEntry(entry)}`
         : `${JSON.stringify(name)} in ${path} is no longer trusted`,
-    );
-  return exitCodes.done;
+    ],
+  });
 }

@@ -7,7 +7,6 @@ import type { Context, ServerOptions, WaitingOptions } from "../context.ts";
 
 type OpenOptions = Given<"open">["options"];
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
-import type { OpenJson } from "../output/json-shapes.ts";
 import type { FoundServer } from "../server/find-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { withServer } from "../server/with-server.ts";
@@ -32,9 +31,10 @@ export async function open(
       ? await openOverHttp(context, found, name, options)
       : await openProcess(context, found, name, options);
   const { shown } = found;
-  if (output.json) await output.printJson({ name, server: shown, protocolVersion } satisfies OpenJson);
-  else output.note(`opened ${name}. Use it in the place of SERVER, or first:\n  holdfast ${name} tools`);
-  return exitCodes.done;
+  return output.say({
+    json: { name, server: shown, protocolVersion },
+    notes: [`opened ${name}. Use it in the place of SERVER, or first:\n  holdfast ${name} tools`],
+  });
 }
 
 function kept({ spec, name, shown, isTyped, isUsers }: FoundServer): OpenSession["server"] {
@@ -124,9 +124,7 @@ export async function close(context: Context, { session: name, options }: Given<
     // The last command of the session ends it, if the server is still there.
     await versionOf(context, server, options).catch(() => undefined);
   }
-  if (output.json) await output.printJson({ name });
-  else output.note(`closed ${name}`);
-  return exitCodes.done;
+  return output.say({ json: { name }, notes: [`closed ${name}`] });
 }
 
 /** `holdfast @NAME`: a prompt for the commands of a session, until its end, `exit` or Ctrl-D. */

@@ -20,9 +20,7 @@ export async function get(context: Context, command: Given<"get">): Promise<Exit
     const task = await handle.get({ signal });
     saw(handle.reference, task);
     terminal.display.end();
-    if (output.json) await output.printJson(taskJson(task, origin));
-    else await output.print(taskLines(task, origin));
-    return exitCodes.done;
+    return output.say({ json: taskJson(task, origin), text: taskLines(task, origin) });
   });
 }
 
@@ -56,15 +54,15 @@ export async function cancel(context: Context, command: Given<"cancel">): Promis
     const task = await handle.get({ signal });
     saw(handle.reference, task);
     terminal.display.end();
-    if (output.json) await output.printJson(taskJson(task, origin));
-    else if (task.status === "cancelled") await output.print("cancelled\n");
-    else if (task.status === "completed" || task.status === "failed") {
-      await output.print(`${task.status}: it had already ended\n`);
-    } else
-      await output.print(`${task.status}: cancellation was requested, but the task has not stopped yet\n`);
+    const { status } = task;
+    const more = hasEnded(task)
+      ? ": it had already ended"
+      : ": cancellation was requested, but the task has not stopped yet";
+    const text = `${status}${status === "cancelled" ? "" : more}\n`;
+    const code = await output.say({ json: taskJson(task, origin), text });
     const { reference } = handle;
-    if (task.status === "cancelled" && reference !== null) await printed([reference]);
-    return exitCodes.done;
+    if (status === "cancelled" && reference !== null) await printed([reference]);
+    return code;
   });
 }
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Tool } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
+import { type ExitCode, UsageError } from "../errors.ts";
 import {
   describeType,
   follow,
@@ -16,7 +16,6 @@ import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import type { ToolJson, ToolsJson } from "../output/json-shapes.ts";
 import { declaredTasks, serverInfo, withServer } from "../server/with-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { listTools, pickTool } from "./find-tool.ts";
@@ -223,32 +222,34 @@ export async function tools(context: Context, { server, tool, options }: Given<"
     if (found instanceof TaskClientError) throw found;
     const { output, state } = context;
     const { tools: listed, problems } = found;
-    for (const problem of problems) output.note(`holdfast: ${problem}`);
     await state.noteTools(asked, listed);
-    const shown = tool === undefined ? undefined : pickTool(tool, listed);
     const support = taskSupport(client);
-    if (output.json) {
-      const document: ToolsJson = {
-        server: serverInfo(client),
-        tools:
-          shown === undefined
-            ? listed.map((each) => toolJson(each, support(each)))
-            : [{ ...toolJson(shown, support(shown)), example: exampleCall(asked.shown, shown) }],
-      };
-      await output.printJson(document);
-    } else if (shown !== undefined) {
-      const task = taskFact(support(shown));
+    const info = serverInfo(client);
+    const warnings = problems.map((problem) => `holdfast: ${problem}`);
+    if (tool !== undefined) {
+      const shown = pickTool(tool, listed);
+      const task = support(shown);
       const example = exampleCall(asked.shown, shown);
-      await output.print(toolPage({ tool: shown, task, example, columns: output.columns }));
-    } else await output.print(listed.map((each) => toolLines(each, support(each), output.columns)).join(""));
-    if (!output.json && listed.length + problems.length === 0)
-      output.note("holdfast: the server has no tools");
-    return exitCodes.done;
+      return output.say({
+        json: { server: info, tools: [{ ...toolJson(shown, task), example }] },
+        text: toolPage({ tool: shown, task: taskFact(task), example, columns: output.columns }),
+        warnings,
+      });
+    }
+    return output.say({
+      json: { server: info, tools: listed.map((each) => toolJson(each, support(each))) },
+      text: listed.map((each) => toolLines(each, support(each), output.columns)).join(""),
+      warnings,
+      notes: [listed.length + problems.length === 0 && "holdfast: the server has no tools"],
+    });
   });
 }
 
+/** `unknown` if the protocol does not let a server say. */
+type TaskSupport = "required" | "optional" | "forbidden" | "unknown";
+
 /** Whether calls of a tool become tasks. Only protocol 2025-11-25 declares it per tool. */
-export function taskSupport(client: TaskClient): (tool: Tool) => ToolJson["task"] {
+export function taskSupport(client: TaskClient): (tool: Tool) => TaskSupport {
   const { sdk } = client;
   if (sdk.getProtocolEra() === "modern") return () => "unknown";
   const hasTasks = declaredTasks(client) !== undefined;
@@ -256,20 +257,20 @@ export function taskSupport(client: TaskClient): (tool: Tool) => ToolJson["task"
 }
 
 /** Whether a call becomes a task, in words; empty if unknown. */
-function taskFact(task: ToolJson["task"]): string {
+function taskFact(task: TaskSupport): string {
   if (task === "required") return "a call is always a task";
   if (task === "optional") return "a call can be a task";
   return task === "forbidden" ? "a call is never a task" : "";
 }
 
-function toolJson({ name, description, inputSchema }: Tool, task: ToolJson["task"]): ToolJson {
+function toolJson({ name, description, inputSchema }: Tool, task: TaskSupport): object {
   return { name, ...(description !== undefined && { description }), task, inputSchema };
 }
 
 /** One line for the tool, and one for each of its arguments. */
 function toolLines(
   { name, description = "", inputSchema }: Tool,
-  task: ToolJson["task"],
+  task: TaskSupport,
   columns: number | undefined,
 ): string {
   const { properties, required, root } = readInputSchema(inputSchema);

@@ -1,3 +1,4 @@
+import { type ExitCode, exitCodes } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { sanitizeText } from "../terminal/text.ts";
 import { wrappedNote } from "./table.ts";
@@ -5,6 +6,18 @@ import { wrappedNote } from "./table.ts";
 /** The reader closed stdout. */
 export class BrokenPipe extends Error {
   override readonly name = "BrokenPipe";
+}
+
+/** What a command has to say when it is done. */
+export interface Said {
+  readonly json: object;
+  /** On stdout, without `--json`. */
+  readonly text?: string;
+  /** On stderr, without `--json`. */
+  readonly notes?: readonly (string | false)[];
+  /** On stderr, whatever stdout is for. */
+  readonly warnings?: readonly (string | false)[];
+  readonly code?: ExitCode;
 }
 
 /** Writes results to stdout, and everything else to stderr. */
@@ -48,6 +61,15 @@ export class Output {
     // JSON escapes only C0 control characters; terminals interpret others too.
     const text = JSON.stringify(document, undefined, line || !this.#io.stdout.isTTY ? undefined : 2);
     await this.#write(`${this.#io.stdout.isTTY ? sanitizeText(text) : text}\n`);
+  }
+
+  /** Prints the end of a command, and returns its exit code. */
+  async say({ json, text = "", notes = [], warnings = [], code = exitCodes.done }: Said): Promise<ExitCode> {
+    if (this.json) await this.printJson(json);
+    else if (text !== "") await this.print(text);
+    for (const note of [...warnings, ...(this.json ? [] : notes)])
+      if (typeof note === "string") this.note(note);
+    return code;
   }
 
   /** Prints a line for people on stderr. */

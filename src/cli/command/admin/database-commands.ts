@@ -7,17 +7,9 @@ import { HoldfastError } from "../../../task/fault.ts";
 import { readTimeSpan, selectionOf, type SelectionOptions } from "./selection.ts";
 import type { Context } from "../../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
+import type { Said } from "../../output/output.ts";
 import { sizeText, spanText, tasksText, timeText } from "../../output/amounts.ts";
 import { fittedTable } from "../../output/table.ts";
-import type {
-  DeletedPrincipalJson,
-  DumpJson,
-  GcJson,
-  KeysJson,
-  LoadJson,
-  ResealedJson,
-  RotatedSecretsJson,
-} from "../../output/json-shapes.ts";
 import { adminFailure, type AdminSession, blobsIn, encryptionKeys, missingFiles } from "./with-admin.ts";
 import { confirm } from "../../terminal/prompts.ts";
 import { unlessStopped } from "../../terminal/signal-watch.ts";
@@ -28,18 +20,6 @@ export interface CommandMakers {
   readonly command: (name: string, description: string) => Command;
   /** Adds the options that select tasks to a command. */
   readonly selecting: (command: Command) => Command;
-}
-
-/** What a command has done. */
-interface Done {
-  readonly json: object;
-  readonly text: string;
-  /** For people. */
-  readonly notes?: readonly (string | false)[];
-  /** Whatever stdout is for. */
-  readonly warnings?: readonly (string | false)[];
-  /** False: something is left. Default true. */
-  readonly isWhole?: boolean;
 }
 
 /** A store, opened as by any operator. */
@@ -60,7 +40,7 @@ export function addDatabaseCommands(
 ): void {
   const add = <Options>(
     made: Command,
-    run: (context: Context, given: Given<Options>) => Promise<Done | ExitCode>,
+    run: (context: Context, given: Given<Options>) => Promise<Said | ExitCode>,
   ): void => {
     const hasWord = made.registeredArguments.length > 1;
     made.action(async (place: string, first: unknown, second: unknown) => {
@@ -69,7 +49,7 @@ export function addDatabaseCommands(
       try {
         const at = await storePlace(context, place);
         const done = await run(context, { at, place, word, options });
-        end(typeof done === "number" ? done : await print(context, done));
+        end(typeof done === "number" ? done : await context.output.say(done));
       } catch (error) {
         throw adminFailure(error);
       }
@@ -121,14 +101,6 @@ export function addDatabaseCommands(
   );
 }
 
-async function print({ output }: Context, done: Done): Promise<ExitCode> {
-  const { json, text, notes = [], warnings = [], isWhole = true } = done;
-  if (output.json) await output.printJson(json);
-  else await output.print(text);
-  for (const note of [...warnings, ...(output.json ? [] : notes)]) if (note !== false) output.note(note);
-  return isWhole ? exitCodes.done : exitCodes.failed;
-}
-
 /** The store of a command that needs its database. Throws a UsageError for an admin endpoint. */
 async function storePlace({ io }: Context, place: string): Promise<StorePlace> {
   if (/^https?:/i.test(place))
@@ -137,7 +109,12 @@ async function storePlace({ io }: Context, place: string): Promise<StorePlace> {
   return placeOfStore(place, (path) => resolve(io.cwd, path));
 }
 
-async function opened<Result extends Done | ExitCode>(
+/** The exit code by whether nothing is left. */
+function wholeness(isWhole: boolean): ExitCode {
+  return isWhole ? exitCodes.done : exitCodes.failed;
+}
+
+async function opened<Result extends Said | ExitCode>(
   context: Context,
   place: string,
   work: (session: OpenSession) => Promise<Result>,
@@ -154,7 +131,7 @@ async function opened<Result extends Done | ExitCode>(
 async function dump(
   context: Context,
   given: Given<{ readonly since?: string; readonly blobs?: string }>,
-): Promise<Done> {
+): Promise<Said> {
   const { io } = context;
   const { at, word, options } = given;
   const begun = performance.now();
@@ -172,18 +149,18 @@ async function dump(
   const ms = Math.round(performance.now() - begun);
   const what = since === undefined ? tasksText(tasks) : `${changed} of ${tasksText(tasks)}, which changed`;
   return {
-    json: { file, tasks, changed, unreadable, withoutFiles, bytes, seconds: ms / 1_000 } satisfies DumpJson,
+    json: { file, tasks, changed, unreadable, withoutFiles, bytes, seconds: ms / 1_000 },
     text: `dumped ${what} to ${word}: ${sizeText(bytes)}, ${spanText(ms)}\n`,
     notes: [unreadable.length > 0 && `not dumped, because they cannot be read: ${unreadable.join(", ")}`],
     warnings: [unrecorded ?? false, withoutFiles > 0 && missingFiles(tasksText(withoutFiles), options.blobs)],
-    isWhole: unreadable.length === 0,
+    code: wholeness(unreadable.length === 0),
   };
 }
 
 async function load(
   context: Context,
   { at, word, options }: Given<{ readonly partial?: true; readonly beside?: true; readonly blobs?: string }>,
-): Promise<Done> {
+): Promise<Said> {
   const { io } = context;
   const file = resolve(io.cwd, word);
   const [partial, beside] = [options.partial === true, options.beside === true];
@@ -192,7 +169,7 @@ async function load(
   const { header, tasks } = await unlessStopped("to go on, run the same command again", (signal) =>
     loadStore(at, file, { beside, partial, blobs, signal }),
   );
-  const json: LoadJson = { file, tasks, at: Date.parse(header.at), partial, beside };
+  const json = { file, tasks, at: Date.parse(header.at), partial, beside };
   const more =
     "Servers cannot open the store yet. Stop those of the original, dump it again with --since and this file, and load that dump.";
   return { json, text: `loaded ${tasksText(tasks)} as of ${timeText(json.at)}\n`, notes: [partial && more] };
@@ -202,7 +179,7 @@ async function load(
 async function exportTasks(
   context: Context,
   { place, options }: Given<SelectionOptions>,
-): Promise<Done | ExitCode> {
+): Promise<Said | ExitCode> {
   const { exportBegins, exportTask } = await import("../../../admin/export-task.ts");
   return opened(context, place, async ({ admin, store, now, actor }) => {
     const selection = selectionOf(options, now());
@@ -223,11 +200,11 @@ async function exportTasks(
       }
       next = page.next;
     }
-    return isWhole ? exitCodes.done : exitCodes.failed;
+    return wholeness(isWhole);
   });
 }
 
-async function gc(context: Context, given: Given<{ readonly full?: true }>): Promise<Done> {
+async function gc(context: Context, given: Given<{ readonly full?: true }>): Promise<Said> {
   const { at, place, options } = given;
   const { compactStore, sizeOfStore } = await import("../../../store/data-care.ts");
   const { deleteExpired } = await import("../../../admin/delete-expired.ts");
@@ -241,14 +218,14 @@ async function gc(context: Context, given: Given<{ readonly full?: true }>): Pro
       deliveries === 0 ? "" : ` and ${deliveries} ${deliveries === 1 ? "message" : "messages"} for webhooks`;
     const deleted = `${tasksText(tasks)} and ${sessions} ${sessions === 1 ? "session" : "sessions"}${messages}`;
     return {
-      json: { tasks, sessions, deliveries, bytes: { before, after }, left } satisfies GcJson,
+      json: { tasks, sessions, deliveries, bytes: { before, after }, left },
       text: `deleted ${deleted}: ${sizeText(before)} before, ${sizeText(after)} now\n`,
       notes: [left ?? false],
     };
   });
 }
 
-async function keys({ io, output }: Context, { at }: Given<object>): Promise<Done> {
+async function keys({ io, output }: Context, { at }: Given<object>): Promise<Said> {
   const given = encryptionKeys(io);
   const { keyUsageOfStore } = await import("../../../store/data-care.ts");
   const { keys: used, clear, unopened } = await keyUsageOfStore(at, given);
@@ -270,10 +247,10 @@ async function keys({ io, output }: Context, { at }: Given<object>): Promise<Don
   ] as const;
   const isWhole = Object.keys(unopened).length === 0;
   return {
-    json: { keys: rows, clear, unopened } satisfies KeysJson,
+    json: { keys: rows, clear, unopened },
     text: cells.length === 0 ? "the store has no data\n" : fittedTable(columns, cells, output.columns),
     warnings: [!isWhole && `rows that the given keys do not open: ${byTable(unopened)}`],
-    isWhole,
+    code: wholeness(isWhole),
   };
 }
 
@@ -294,12 +271,12 @@ function linesOf(title: string, rows: Readonly<Record<string, number>>): string 
 /** Servers that store in clear notice at their next renewal, within a second, that the store is encrypted. */
 const untilNoticedMs = 3_000;
 
-async function reseal({ io }: Context, { at }: Given<object>): Promise<Done> {
+async function reseal({ io }: Context, { at }: Given<object>): Promise<Said> {
   const given = encryptionKeys(io);
   if (given === undefined)
     throw new UsageError("Set HOLDFAST_ENCRYPTION_KEYS to the keys of the store: the first one seals.");
   const { resealStore } = await import("../../../store/data-care.ts");
-  const json: ResealedJson = await resealStore(at, { keys: given, pause: () => pause(untilNoticedMs) });
+  const json = await resealStore(at, { keys: given, pause: () => pause(untilNoticedMs) });
   const { rows, left, isClean } = json;
   const isAll = Object.keys(left).length === 0;
   return {
@@ -314,19 +291,19 @@ async function reseal({ io }: Context, { at }: Given<object>): Promise<Done> {
       !isClean &&
         "The database's free space may still contain what was replaced, because other processes were using it. Run the command again.",
     ],
-    isWhole: isAll && isClean,
+    code: wholeness(isAll && isClean),
   };
 }
 
 async function rotateSecrets(
   context: Context,
   { place, options }: Given<{ readonly accept: string }>,
-): Promise<Done> {
+): Promise<Said> {
   const acceptMs = readTimeSpan("--accept", options.accept);
   const rotation = await import("../../../admin/rotate-secrets.ts");
   return opened(context, place, async ({ store, now }) => {
     const services = { store, now, pause: (ms: number) => pause(ms) };
-    const json: RotatedSecretsJson = await rotation.rotateSecrets(services, acceptMs);
+    const json = await rotation.rotateSecrets(services, acceptMs);
     const { secrets, acceptedUntil, rekeyed, left } = json;
     const until = acceptedUntil === null ? "now deleted" : `accepted until ${timeText(acceptedUntil)}`;
     const changed = rekeyed === 0 ? "" : `; ${tasksText(rekeyed)} got new keys`;
@@ -340,7 +317,7 @@ async function rotateSecrets(
         left.length > 0 &&
           `not changed, because they cannot be read: ${left.join(", ")}. Equal calls start other tasks.`,
       ],
-      isWhole: left.length === 0,
+      code: wholeness(left.length === 0),
     };
   });
 }
@@ -348,11 +325,11 @@ async function rotateSecrets(
 async function deletePrincipal(
   context: Context,
   { at, place, word: principal, options }: Given<{ readonly yes?: true; readonly grace: string }>,
-): Promise<Done> {
+): Promise<Said> {
   const { output, io } = context;
   const graceMs = readTimeSpan("--grace", options.grace);
   if (principal === "") throw new UsageError("The name of the principal is empty.");
-  const work = async ({ store, now, actor, interrupts }: OpenSession): Promise<Done> => {
+  const work = async ({ store, now, actor, interrupts }: OpenSession): Promise<Said> => {
     if (options.yes !== true) {
       if (output.json || !(io.stdin.isTTY && io.stderr.isTTY))
         throw new UsageError("Nothing was deleted: this cannot be undone, so it needs --yes.");
@@ -370,7 +347,7 @@ async function deletePrincipal(
     const { forgetPerson } = await import("../../../admin/record-reads.ts");
     await forgetPerson(services, principal);
     return {
-      json: { principal, deleted: rows, left, isClean } satisfies DeletedPrincipalJson,
+      json: { principal, deleted: rows, left, isClean },
       text: linesOf(`rows deleted for ${principal}`, rows),
       notes: [
         left.length > 0 &&
@@ -381,7 +358,7 @@ async function deletePrincipal(
           "The database's free space may still contain deleted data, because other processes were using it, or because this database role is not allowed to rewrite it. Run the command again, with another role if necessary.",
         "Earlier backups and copies of the database are unchanged.",
       ],
-      isWhole: left.length === 0 && isClean && isForgotten,
+      code: wholeness(left.length === 0 && isClean && isForgotten),
     };
   };
   return opened(context, place, work, true);

@@ -12,7 +12,6 @@ import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import { spanText, tasksText, timeText } from "../../output/amounts.ts";
 import { fittedTable } from "../../output/table.ts";
-import type { ActionsJson } from "../../output/json-shapes.ts";
 import { duration } from "../../terminal/text.ts";
 import { actionColumns, actionRow, taskReport } from "./show-task.ts";
 import { answersTo, readAnswer } from "./answer-task.ts";
@@ -96,7 +95,7 @@ export const readPages: Pages<AdminReads> = {
         .option("--limit <count>", "list at most this many", countOf, 50),
     input: async ({ task, ...others }, { admin }) =>
       typeof task === "string" ? { ...others, taskId: await findTask(admin, task) } : others,
-    json: (actions): ActionsJson => ({ actions }),
+    json: (actions) => ({ actions }),
     text: (actions, _, { cells }) => fittedTable(actionColumns, actions.map(actionRow), cells),
   },
   activity: { text: (activity, _, { cells }) => activityTables(activity, cells) },
