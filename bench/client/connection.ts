@@ -15,6 +15,8 @@ const patienceMs = 15_000;
  * generator shares the machine with the measured server.
  */
 export class Connection {
+  /** Bytes that servers have sent on connections that are closed. */
+  static received = 0;
   readonly #socket: Socket;
   readonly #parser: ResponseParser;
   #waiting: Waiting | undefined;
@@ -88,6 +90,7 @@ export class Connection {
   }
 
   close(): void {
+    Connection.received += this.#socket.bytesRead;
     this.#socket.destroy();
   }
 

@@ -39,13 +39,13 @@ async function times(count: number, work: (n: number) => Promise<unknown>): Prom
   await Promise.all(Array.from({ length: 100 }, worker));
 }
 
-/** Units of a node in this process; `parts`, if the cost is that of a step or a kilobyte. */
-const unitsOf = (node: TaskNode, unit: () => Promise<void> = () => node.life(), parts = 1): Point => ({
+/** Units of a node in this process, 20 at a time; `parts`, one at a time, if the cost is that of a step or a kilobyte. */
+const unitsOf = (node: TaskNode, unit: () => Promise<void> = () => node.life(), parts?: number): Point => ({
   async cost(ms) {
     const before = process.cpuUsage();
-    const { done } = await unitsIn(unit, ms, parts > 1_000 ? 1 : 20);
+    const { done } = await unitsIn(unit, ms, parts === undefined ? 20 : 1);
     const { user, system } = process.cpuUsage(before);
-    return (user + system) / done / parts;
+    return (user + system) / done / (parts ?? 1);
   },
   [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
 });

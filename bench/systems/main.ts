@@ -1,5 +1,5 @@
 // Measures the work of a task as Holdfast does it, and as others do: npm run bench:peers [-- SYSTEM...] [--rounds N] [--round-ms N]
-// [--folder PATH] [--out FOLDER]. Keeps what it finds in peers.json, of which npm run docs:bench makes the tables.
+// [--folder PATH] [--out FOLDER]. Prints a table, and keeps what it finds in peers.json.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -20,7 +20,7 @@ export interface MeasuredSystem extends Omit<System, "start"> {
   readonly cpuUs?: number;
   /** Of all of its processes, at most (MiB). */
   readonly memoryMiB?: number;
-  /** Given to the disk per life. */
+  /** Written per life to what is durable. */
   readonly writtenBytes?: number;
 }
 
@@ -42,17 +42,17 @@ interface Round {
 
 const inFlight = 50;
 
-async function roundOf({ pids, work }: Running, ms: number): Promise<Round> {
-  const before = usageOf(pids);
+async function roundOf({ pids, work, writtenBytes }: Running, ms: number): Promise<Round> {
+  const [before, bytesBefore] = [usageOf(pids), writtenBytes()];
   const { lives, perSecond } = await work(ms, inFlight);
-  const after = usageOf(pids);
+  const [after, bytesAfter] = [usageOf(pids), writtenBytes()];
   const alone = await work(ms / 2, 1);
   return {
     perSecond,
     aloneMs: 1_000 / alone.perSecond,
     cpuUs: ((after.cpuMs - before.cpuMs) * 1_000) / lives,
     memoryMiB: after.memoryMiB,
-    writtenBytes: (after.writtenBytes - before.writtenBytes) / lives,
+    writtenBytes: Math.max(0, bytesAfter - bytesBefore) / lives,
   };
 }
 

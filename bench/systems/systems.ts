@@ -1,9 +1,11 @@
 import { assertAnswer, openSession } from "../client/answers.ts";
+import { Connection } from "../client/connection.ts";
 import { StatelessRequests } from "../client/requests.ts";
 import { calls } from "../figures/create.ts";
 import { livesOf20251125, livesOf20260728 } from "../figures/lives.ts";
 import { keepBusy, withClients, type Side } from "../load.ts";
 import { NodeProcess, type NodeSettings, type PeerKind } from "../postgres/node-process.ts";
+import { writtenBelow } from "../process-tree.ts";
 import { ServerProcess } from "../server-process.ts";
 import { OwnServer } from "../../test/postgres/own-server.ts";
 
@@ -11,6 +13,8 @@ import { OwnServer } from "../../test/postgres/own-server.ts";
 export interface Running extends AsyncDisposable {
   /** With their descendants, all of its processes: servers, workers, engine and database. */
   readonly pids: readonly number[];
+  /** Bytes written so far to what is durable. */
+  readonly writtenBytes: () => number;
   /** Lives of tasks, so many at a time for this long. */
   readonly work: (
     ms: number,
@@ -47,6 +51,9 @@ function served(script: string, side: (server: ServerProcess) => Side, store?: s
     );
     return {
       pids: database === undefined ? [server.pid] : [server.pid, database.pid],
+      // All that it sends, this process receives.
+      writtenBytes: () =>
+        database === undefined ? writtenBelow(server.pid) - Connection.received : writtenBelow(database.pid),
       work: (ms, most) =>
         withClients(side(server), most, async (units) => {
           const { done, perSecond } = await keepBusy(units, ms);
@@ -90,6 +97,10 @@ function inProcess(
     );
     return {
       pids: database === undefined ? [node.pid] : [node.pid, database.pid],
+      writtenBytes: () => {
+        if (store === "own") return writtenBelow(node.pid, "descendants");
+        return writtenBelow(database?.pid ?? node.pid);
+      },
       work: (ms, most) => node.work(ms, most),
       async [Symbol.asyncDispose]() {
         await node[Symbol.asyncDispose]();
