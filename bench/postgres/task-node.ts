@@ -56,7 +56,13 @@ export class TaskNode implements AsyncDisposable {
       for (let n = 0; n < steps; n++) await task.step(`add ${n}`, async () => 19 + 23);
       return { content: [{ type: "text", text: "42".padEnd(bytes, ".") }] };
     });
-    const limits = { maxUnfinished: null, maxUnfinishedPerPrincipal: null, maxRetained: null, maxRetainedPerPrincipal: null, maxBodyBytes: 2 * bytes + 1_048_576 };
+    const limits = {
+      maxUnfinished: null,
+      maxUnfinishedPerPrincipal: null,
+      maxRetained: null,
+      maxRetainedPerPrincipal: null,
+      maxBodyBytes: 2 * bytes + 1_048_576,
+    };
     const options = { roles, concurrency, ...limits };
     const runtime = createRuntime({ store, registry, options });
     await runtime.start();
