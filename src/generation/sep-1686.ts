@@ -193,7 +193,7 @@ export function wireStatus(task: TaskRecord): WireStatus {
 /** The key in `_meta` with which a request asks to become a task (S-006). */
 export const taskKey = "modelcontextprotocol.io/task";
 
-/** In UTF-16 code units: far more than any id needs, and short enough to store as a name. */
+/** In bytes of UTF-8, as JSON: far more than any id needs, and short enough for an index of each store. */
 const longestId = 1_024;
 
 /** How a request asks to become a task. */
@@ -219,12 +219,16 @@ export function readTaskParams(params: unknown): TaskParams | undefined {
   const task = metaOf(params)[taskKey];
   if (task === undefined) return undefined;
   const { taskId, keepAlive } = isJsonObject(task) ? task : {};
-  if (typeof taskId !== "string" || taskId === "" || taskId.length > longestId) {
-    const problem = `_meta["${taskKey}"] needs a taskId: a string of 1 to ${longestId} characters.`;
+  if (typeof taskId !== "string" || taskId === "" || isTooLong(taskId)) {
+    const problem = `_meta["${taskKey}"] needs a taskId: a string of 1 to ${longestId} bytes.`;
     throw new HoldfastError("invalid_params", problem);
   }
   if (keepAlive === undefined) return { taskId };
   return { taskId, keepAliveMs: readMilliseconds(keepAlive, `_meta["${taskKey}"].keepAlive`) };
+}
+
+function isTooLong(taskId: string): boolean {
+  return taskId.length > longestId || new TextEncoder().encode(JSON.stringify(taskId)).length > longestId + 2;
 }
 
 /** Params that ask for a task with an id that the requestor chose. */

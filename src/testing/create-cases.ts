@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomInt } from "node:crypto";
 import type { NewTask } from "../task/record.ts";
 import { createRecord } from "../task/record-changes.ts";
 import { assertMembers, storeCases, type StoreUnderTest } from "./store-case.ts";
@@ -191,6 +192,17 @@ export const createCases = storeCases("create", {
     assert.equal(await store.find({ ...wire, scope: "s" }), undefined);
     assert.equal(await store.find({ ...wire, generation: "sep-1686" }), undefined);
     assert.equal(await store.find({ ...wire, wireId: "task-a" }), undefined);
+  },
+
+  "a wire id may have 1,024 bytes, however little they can be compressed": async ({ store }) => {
+    const units = Array.from({ length: 341 }, () => randomInt(0x4e00, 0x9fff));
+    const wire = {
+      generation: "sep-1686",
+      scope: "s".repeat(64),
+      wireId: String.fromCharCode(...units),
+    } as const;
+    await store.write(createQueued("a", wire));
+    assert.equal(await store.find(wire), "task-a");
   },
 
   "a finished task that releases its key is deleted at the given time or earlier": async ({ store }) => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import type { InputRequest } from "../task/journal.ts";
 import type { TaskCommand } from "../task/command.ts";
 import { assertMembers, storeCases } from "./store-case.ts";
@@ -33,6 +34,13 @@ function answer(...keys: string[]): TaskCommand<"answer_inputs"> {
 }
 
 export const journalCases = storeCases("journal", {
+  "a key may have 2,000 bytes, however little they can be compressed": async ({ store }) => {
+    const key = randomBytes(1_000).toString("hex");
+    await store.write(createRunning("a"));
+    await store.write(step(key));
+    assertMembers(await store.journalEntry(id, key), { value: "1" });
+  },
+
   "entries are read in the order of their first writes": async ({ store }) => {
     await store.write(createRunning("a"));
     await store.write(step("z"));

@@ -107,6 +107,11 @@ describe("steps", () => {
   it.each<[string, string, Handler]>([
     ["a key used twice", "was already used", (_, task) => twice(() => task.step("same", () => 1))],
     [
+      "a key that is too long",
+      "and 2000 are the most that a key may have",
+      (_, task) => task.step("é".repeat(1_000), () => text("")),
+    ],
+    [
       "a step inside a step",
       "inside a step",
       async (_, task) => task.step("out", () => task.step("in", () => text(""))),

@@ -48,6 +48,7 @@ export class ClaimedKeys {
         `The key ${shown(key)} was already used in this task. Give each step and question its own key; in a loop, include the item, such as ["hash", path].`,
       );
     }
+    if (!this.#isInJournal(stored)) assertStorable(key);
     this.#keys.set(stored, undefined);
     return stored;
   }
@@ -108,6 +109,17 @@ function assertKey(key: unknown): asserts key is JournalKey {
   const whole = Array.isArray(key) || typeof key === "string";
   if (whole && parts.every((part) => typeof part === "string" || Number.isFinite(part))) return;
   throw new TypeError(`A key must be a string or an array of strings and finite numbers, not ${typeof key}.`);
+}
+
+/** As JSON, in UTF-8. An index of Postgres takes no row of more than 2,704 bytes, and each store has to take the same keys. */
+const mostKeyBytes = 2_000;
+
+/** Throws `too_large` for a key that not every store takes: a handler could only wait for its write. */
+function assertStorable(key: JournalKey): void {
+  const bytes = Buffer.byteLength(JSON.stringify(key));
+  if (bytes <= mostKeyBytes) return;
+  const problem = `The key ${shown(key).slice(0, 60).toWellFormed()}… has ${bytes} bytes, and ${mostKeyBytes} are the most that a key may have.`;
+  throw new HoldfastError("too_large", `${problem} Use a hash of what is long in it.`);
 }
 
 /**

@@ -45,10 +45,11 @@ it.each([
   { taskId: null },
   { taskId: "" },
   { taskId: "x".repeat(1_025) },
+  { taskId: "é".repeat(513) },
 ])("cannot be asked for by %j [S-007 S-020]", (task) => {
   expect(asksForTask(params(task))).toBe(true);
   expect(() => readTaskParams(params(task))).toThrow(expect.objectContaining({ code: "invalid_params" }));
-  expect(() => readTaskParams(params(task))).toThrow("a taskId: a string of 1 to 1024 characters");
+  expect(() => readTaskParams(params(task))).toThrow("a taskId: a string of 1 to 1024 bytes");
 });
 
 it.each([null, -1, Infinity, Number.NaN, "60000", {}])("has no keepAlive of %j [A-15]", (keepAlive) => {
