@@ -89,7 +89,7 @@ export const faults: Readonly<Record<FaultCode, ErrorHelp>> = {
   too_large: {
     meaning: "A message, a result or a stored value is larger than an option allows.",
     cause: "The message names the option, for example `maxBodyBytes`.",
-    cure: "Return large data as an artifact or a link, or raise the option.",
+    cure: "Return large data as an artifact or a link, or raise the option. If it is a key, put a hash of the long part into it.",
   },
   stopping: {
     meaning: "The process is shutting down and takes no more work.",
