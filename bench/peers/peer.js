@@ -200,13 +200,13 @@ if (start === undefined) throw new Error(`There is no ${kind}.`);
 const life = await start();
 
 /** @param {{ ms: number, inFlight?: number }} order */
-async function keepWorking({ ms, inFlight: most = inFlight }) {
+async function keepWorking({ ms, inFlight: limit = inFlight }) {
   const [before, begin] = [process.cpuUsage(), performance.now()];
   let lives = 0;
   const keepBusy = async () => {
     for (; performance.now() - begin < ms; lives++) await life();
   };
-  await Promise.all(Array.from({ length: most }, keepBusy));
+  await Promise.all(Array.from({ length: limit }, keepBusy));
   const { user, system } = process.cpuUsage(before);
   const perSecond = (lives / (performance.now() - begin)) * 1_000;
   process.send?.({ lives, perSecond, cpuMs: (user + system) / 1_000 });
