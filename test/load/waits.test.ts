@@ -43,7 +43,7 @@ it(`${count} waits share few streams and polls, and hold little`, { timeout: 300
   const results = Promise.all(waits);
   results.catch(() => undefined);
   await server.sees("tasks/get", count);
-  for (const _ of streams) (await clock.nap(100)).wake();
+  for (const _ of streams) (await clock.nap(10)).wake();
   await server.sees("subscriptions/listen", streams.length);
   const asked = server.of("subscriptions/listen").map(({ params }) => {
     const { taskIds } = params["notifications"] as { taskIds: string[] };
