@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { connect, type ConnectOptions } from "holdfast/client";
-import type { Effort, Unit } from "../load.ts";
+import type { Unit } from "../load.ts";
+import { compare, unitsIn } from "../postgres/in-flight.ts";
 import type { Figure } from "./figure.ts";
 import { withServers } from "./with-servers.ts";
 
@@ -9,18 +10,7 @@ import { withServers } from "./with-servers.ts";
 const atOnce = 20;
 
 /** How many of a unit per second, `atOnce` at a time. */
-async function rateOf(unit: Unit, ms: number): Promise<number> {
-  const begin = performance.now();
-  let done = 0;
-  const work = async (): Promise<void> => {
-    while (performance.now() - begin < ms) {
-      await unit();
-      done++;
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
-  return (done / (performance.now() - begin)) * 1_000;
-}
+const rateOf = async (unit: Unit, ms: number): Promise<number> => (await unitsIn(unit, ms, atOnce)).perSecond;
 
 const args = { a: 19, b: 23 };
 
@@ -44,21 +34,6 @@ async function ofHoldfast(
   return async () => check(await client.callTool("add", args));
 }
 
-async function compareClients(ours: Unit, theirs: Unit, { rounds, roundMs, warmUpMs }: Effort) {
-  await rateOf(ours, warmUpMs);
-  await rateOf(theirs, warmUpMs);
-  const found: { readonly ours: number; readonly theirs: number }[] = [];
-  for (let round = 0; round < rounds; round++)
-    found.push({ ours: await rateOf(ours, roundMs), theirs: await rateOf(theirs, roundMs) });
-  const middle = (values: readonly number[]): number =>
-    values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
-  return {
-    measured: middle(found.map((each) => each.ours)),
-    reference: middle(found.map((each) => each.theirs)),
-    ratios: found.map((each) => each.ours / each.theirs),
-  };
-}
-
 /** The client's processor time and its waits count here, so the clients run in this process, and the server in another. */
 const figure = (
   name: string,
@@ -77,7 +52,12 @@ const figure = (
       const { url } = await start(script, { HOLDFAST_STORE: "sqlite:tasks.db" });
       await using closing = new AsyncDisposableStack();
       const ours = await ofHoldfast(url, optionsIn(folder), closing);
-      return await compareClients(ours, await ofSdk(url, closing), effort);
+      const theirs = await ofSdk(url, closing);
+      return await compare(
+        (ms) => rateOf(ours, ms),
+        (ms) => rateOf(theirs, ms),
+        effort,
+      );
     }),
 });
 
