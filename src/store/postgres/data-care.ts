@@ -90,18 +90,41 @@ export async function eraseFromPostgres(
   });
 }
 
-/** Waits for other transactions that may see what was deleted until now; resolves with false if some take too long. */
+/**
+ * Waits for other transactions that may see what was deleted until now; resolves with false if some take too long. A transaction sees what any
+ * one saw that wrote when it began, so writers come first: those who read since then see no more than that.
+ */
 async function othersHaveEnded(database: Database, withinMs: number): Promise<boolean> {
   const [row] = await database.query("SELECT pg_current_xact_id()::xid::text");
   const before = String(row?.[0]);
-  const open = (await database.query(openTransactions, [before])).map(idOf);
+  return (
+    (await haveEnded(database, openWriters, [], withinMs)) &&
+    (await haveEnded(database, openTransactions, [before], withinMs))
+  );
+}
+
+/** Waits until those that a statement names now are not among those that it names. */
+async function haveEnded(
+  database: Database,
+  sql: string,
+  values: readonly SqlValue[],
+  withinMs: number,
+): Promise<boolean> {
+  const open = (await database.query(sql, values)).map(idOf);
   for (let waitedMs = 0; waitedMs < withinMs; waitedMs += lookMs) {
-    const now = new Set((await database.query(openTransactions, [before])).map(idOf));
+    const now = new Set((await database.query(sql, values)).map(idOf));
     if (!open.some((id) => now.has(id))) return true;
     await database.query(`SELECT pg_sleep(${lookMs / 1_000})`);
   }
   return false;
 }
+
+/**
+ * Transactions that write, also in other databases of the server, and prepared ones: every snapshot that is taken meanwhile, that of a rewrite
+ * too, keeps what they could see.
+ */
+const openWriters = `SELECT virtualtransaction FROM pg_catalog.pg_locks
+    WHERE locktype = 'transactionid' AND mode = 'ExclusiveLock' AND granted AND pid IS DISTINCT FROM pg_backend_pid()`;
 
 /**
  * Transactions of this database, and standbys that make the server keep what they read. Not every role may see what others can see, but

@@ -107,6 +107,29 @@ test(
     }),
 );
 
+test(
+  "waits for what is written to another database of the server: the rewrite keeps what that could still see",
+  { timeout: 60_000 },
+  async () =>
+    withReader(async ({ url, principal, reader }) => {
+      await reader.query("COMMIT");
+      const other = await FreshDatabase.create();
+      onTestFinished(() => other.drop());
+      await withClient(other.url, async (writer) => {
+        await writer.query("BEGIN");
+        await writer.query("SELECT pg_current_xact_id()");
+        const erased = await eraseFromPostgres({ url, options: {} }, principal, 100);
+        expect(await isInFiles(url, principal)).toBe(true);
+        expect(erased).toMatchObject({ rows: { task: 1 }, isClean: false });
+        await writer.query("COMMIT");
+      });
+      expect(await eraseFromPostgres({ url, options: {} }, principal, 30_000)).toMatchObject({
+        isClean: true,
+      });
+      expect(await isInFiles(url, principal)).toBe(false);
+    }),
+);
+
 test("says that something is left where one of them goes on", { timeout: 60_000 }, async () =>
   withReader(async ({ url, principal }) => {
     const erased = await eraseFromPostgres({ url, options: {} }, principal, 100);
