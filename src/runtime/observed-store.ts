@@ -4,7 +4,7 @@ import { waitFor } from "./wait-for.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { ProcessCounts } from "./reports/process-counts.ts";
-import type { ServerMetrics, WriteOutcome } from "./telemetry/metrics.ts";
+import type { ServerMetrics } from "./telemetry/metrics.ts";
 import { isStoreFault } from "../task/fault.ts";
 import type { Lease } from "./dispatch/lease.ts";
 import { eventfulWrite } from "./events/eventful-write.ts";
@@ -37,37 +37,25 @@ export async function untilStoreAnswers<T>(
   }
 }
 
-/** Passes writes to the store unchanged, and counts them once they are durable. */
-function countedWrite(
-  inner: Pick<TaskStore, "write">,
-  counts: Pick<ProcessCounts, "wrote">,
-): TaskStore["write"] {
-  function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
-  function write(command: TaskCommand): Promise<CommandResult> {
-    const writing = inner.write(command);
-    writing.then(
-      (result) => counts.wrote(command, result),
-      () => undefined, // whoever wrote hears of it
-    );
-    return writing; // itself: nobody waits longer for being counted
-  }
-  return write;
-}
-
-/** Passes writes to the store unchanged, and measures each from the request until it is durable, including time spent waiting for others. */
+/**
+ * Passes writes to the store unchanged, counts them once they are durable, and measures each from the request until then, including time spent
+ * waiting for others.
+ */
 function measuredWrite(
   inner: Pick<TaskStore, "write">,
-  metrics: Pick<ServerMetrics, "wrote">,
+  counts: Pick<ProcessCounts, "wrote"> | undefined,
+  metrics: Pick<ServerMetrics, "wrote"> | undefined,
 ): TaskStore["write"] {
   function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
   function write(command: TaskCommand): Promise<CommandResult> {
-    const since = performance.now();
-    const record = (outcome: WriteOutcome): void =>
-      metrics.wrote(command.type, performance.now() - since, outcome);
+    const since = metrics === undefined ? 0 : performance.now();
     const writing = inner.write(command);
     writing.then(
-      ({ ok }) => record(ok ? "committed" : "refused"),
-      () => record("failed"),
+      (result) => {
+        metrics?.wrote(command.type, performance.now() - since, result.ok ? "committed" : "refused");
+        counts?.wrote(command, result);
+      },
+      () => metrics?.wrote(command.type, performance.now() - since, "failed"), // whoever wrote hears of it
     );
     return writing; // itself: nobody waits longer for being measured
   }
@@ -129,9 +117,9 @@ export function observedStore(
   function own(command: TaskCommand): Promise<CommandResult> {
     return lease.during(command, commits.watch(store.write(command)));
   }
-  const measured = telemetry === undefined ? own : measuredWrite({ write: own }, telemetry.metrics);
-  const counted = counts === undefined ? measured : countedWrite({ write: measured }, counts);
-  const write = events === undefined ? counted : eventfulWrite({ write: counted, get }, events);
+  const isMeasured = counts !== undefined || telemetry !== undefined;
+  const measured = isMeasured ? measuredWrite({ write: own }, counts, telemetry?.metrics) : own;
+  const write = events === undefined ? measured : eventfulWrite({ write: measured, get }, events);
   // A store has parts of its own choice, and methods that need their own `this`.
   const bound = new Map<string | symbol, { readonly method: unknown; readonly own: unknown }>();
   return new Proxy(store, {

@@ -1,5 +1,5 @@
 import type { Counter, Histogram, Meter, ObservableGauge, ObservableUpDownCounter } from "@opentelemetry/api";
-import { unfailing } from "./spans.ts";
+import { failed, unfailing } from "./spans.ts";
 
 /** A metric's name, kind and unit. */
 interface Metric {
@@ -298,13 +298,22 @@ type Of<Kind extends Metric["kind"]> = Extract<(typeof metric)[keyof typeof metr
 
 export function counterOf(meter: Meter, { name, unit, description }: Of<"counter">): Counter {
   const counter = meter.createCounter(name, { unit, description });
-  return { add: (...added) => unfailing(() => counter.add(...added), undefined) };
+  return { add: (value, attributes) => unfailing(() => counter.add(value, attributes), undefined) };
 }
 
 export function histogramOf(meter: Meter, { name, unit, description, buckets }: Of<"histogram">): Histogram {
   const advice = { explicitBucketBoundaries: [...buckets] };
   const histogram = meter.createHistogram(name, { unit, description, advice });
-  return { record: (...measured) => unfailing(() => histogram.record(...measured), undefined) };
+  return {
+    // Several times in each task's life.
+    record(value, attributes) {
+      try {
+        histogram.record(value, attributes);
+      } catch (error) {
+        failed(error);
+      }
+    },
+  };
 }
 
 export function gaugeOf(meter: Meter, { name, unit, description }: Of<"gauge">): ObservableGauge {

@@ -322,10 +322,13 @@ interface OneRequestSetup extends RequestSpansSetup {
   readonly measured: Measured;
 }
 
+type Measurable = Pick<TracedRequest, "method" | "tool" | "protocolVersion" | "transport">;
+
 /** The attributes of request durations: each has few values, and is created once. */
 class Measured {
   readonly #names: SeriesNames;
-  readonly #known = new Map<string, Attributes>();
+  /** By their methods. */
+  readonly #known = new Map<string, (Measurable & { readonly attributes: Attributes })[]>();
 
   constructor(names: SeriesNames) {
     this.#names = names;
@@ -333,17 +336,21 @@ class Measured {
 
   of({ method, tool: called, protocolVersion, transport }: TracedRequest): Attributes {
     const tool = called === undefined ? undefined : this.#names.of(called);
-    const key = `${method} ${protocolVersion} ${transport} ${tool}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const made = {
+    const known = this.#known.get(method) ?? [];
+    const found = known.find(
+      (each) =>
+        each.tool === tool && each.protocolVersion === protocolVersion && each.transport === transport,
+    );
+    if (found !== undefined) return found.attributes;
+    const attributes = {
       [attribute.method]: method,
       [attribute.transport]: transport === "http" ? "tcp" : "pipe",
       ...(tool !== undefined && ofTool(tool)),
       ...(protocolVersion !== undefined && { [attribute.protocolVersion]: protocolVersion }),
     };
-    this.#known.set(key, made);
-    return made;
+    known.push({ method, tool, protocolVersion, transport, attributes });
+    this.#known.set(method, known);
+    return attributes;
   }
 }
 

@@ -65,9 +65,13 @@ export function unfailing<T>(work: () => T, otherwise: T): T {
   try {
     return work();
   } catch (error) {
-    diag.error("holdfast: telemetry failed", error);
+    failed(error);
     return otherwise;
   }
+}
+
+export function failed(error: unknown): void {
+  diag.error("holdfast: telemetry failed", error);
 }
 
 /** Begins a span. If that fails, its would-be children become children of its parent. */
