@@ -33,6 +33,17 @@ async function* inChunks(bytes: Uint8Array, length = 99_991): AsyncGenerator<Uin
   for (let at = 0; at < bytes.length; at += length) yield bytes.subarray(at, at + length);
 }
 
+test.each([5, null, undefined, {}, Symbol("x"), () => 5])("what is no data says so: %s", async (given) => {
+  const faults: unknown[] = [];
+  const process = await Process.started(
+    tool(async (task) => {
+      await task.artifact("data.bin", given as never).catch((fault: unknown) => faults.push(String(fault)));
+    }),
+  );
+  await process.ended(await process.callId("work"));
+  expect(faults).toEqual([expect.stringContaining("An artifact is made of text or bytes")]);
+});
+
 test("whatever gives bytes or text becomes an artifact, and the handler gets a link to it", async () => {
   const bytes = sampleBytes(size);
   const sources: Record<string, ArtifactSource> = {

@@ -97,6 +97,15 @@ it("refuses a schema that is no form, and names what is not", async () => {
   );
 });
 
+it.each([{}, { message: 5 }, undefined])("refuses a question without a message: %j", async (params) => {
+  await using t = await testTasks((tasks) => {
+    tasks.tool("scan", {}, async (_, task) => reasonOf(task.elicit("who", params as never)));
+  });
+  expect(JSON.stringify(await t.call("scan"))).toContain(
+    'configuration: The question \\"who\\" has no message',
+  );
+});
+
 it("asks by a schema in prepare too, in rounds and in the task", async () => {
   const add = (tasks: Tasks): void => {
     const prepare: Prepare<unknown, string> = async (_, ask) => {

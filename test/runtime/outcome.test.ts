@@ -157,6 +157,35 @@ describe("how a task ends", () => {
     });
   });
 
+  it.each<[string, object, string]>([
+    [
+      "null in place of a block",
+      { content: [{ type: "text", text: "a" }, null] },
+      "content[1]: is no object",
+    ],
+    ["a text in place of a block", { content: ["a"] }, "content[0]: is no object"],
+    ["a block without a type", { content: [{ text: "a" }] }, "content[0]: has no type"],
+    ["a text block without a text", { content: [{ type: "text", text: 5 }] }, "content[0]: text: "],
+    ["an image without data", { content: [{ type: "image", mimeType: "image/png" }] }, "content[0]: data: "],
+    ["isError that is a text", { content: [], isError: "yes" }, "isError is neither true nor false"],
+  ])(
+    "is an error that names the part of a result that clients cannot read: %s",
+    async (_, returned, part) => {
+      const process = await Process.started({ tools: { odd: (() => returned) as never } });
+      const message = expect.stringContaining(`Tool odd returned a result that clients cannot read (${part}`);
+      expect(bodyOf(await process.ended(await process.callId("odd")))).toMatchObject({
+        code: -32603,
+        message,
+      });
+    },
+  );
+
+  it("passes on content of a kind that a later protocol may have", async () => {
+    const content = [{ type: "hologram", depth: 3 }, ...text("a").content];
+    const process = await Process.started({ tools: { new: (() => ({ content })) as never } });
+    expect(bodyOf(await process.ended(await process.callId("new")))).toEqual({ content });
+  });
+
   it("refuses arguments over the size limit before there is a task", async () => {
     const process = await Process.started({
       tools: { hello: () => text("hi") },

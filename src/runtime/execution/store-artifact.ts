@@ -141,13 +141,24 @@ async function writePieces(
 
 async function* chunksOf(data: ArtifactData): AsyncGenerator<unknown> {
   if (typeof data === "string" || data instanceof Uint8Array) yield data;
-  else yield* data instanceof Blob ? data.stream() : data;
+  else if (data instanceof Blob) yield* data.stream();
+  else if (
+    typeof data === "object" &&
+    data !== null &&
+    (Symbol.asyncIterator in data || Symbol.iterator in data)
+  )
+    yield* data;
+  else throw notData();
 }
 
 function bytesOf(chunk: unknown): Uint8Array {
   if (chunk instanceof Uint8Array) return chunk;
   if (typeof chunk === "string") return Buffer.from(chunk);
-  throw new TypeError(
+  throw notData();
+}
+
+function notData(): TypeError {
+  return new TypeError(
     "An artifact is made of text or bytes: pass a string, a Uint8Array, a Blob, or a stream of strings or Uint8Arrays.",
   );
 }

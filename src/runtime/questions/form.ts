@@ -55,27 +55,31 @@ type FormProblem<Fields> = Fields extends object
 
 /**
  * Asks by `ask`, which gets what clients get. A schema becomes their JSON Schema, and checks and types what they answer; a schema that is no
- * form rejects with `configuration`, and an answer that breaks a rule that JSON Schema has not, such as one of `refine`, with `input_failed`.
+ * form rejects with `configuration`, as does a question that says nothing, and an answer that breaks a rule that JSON Schema has not, such as
+ * one of `refine`, with `input_failed`.
  */
 export function elicit<Of extends Form>(
   key: JournalKey,
   params: ElicitParams<Of>,
   ask: (params: object) => Promise<unknown>,
 ): Promise<ElicitAnswer<Of>> {
-  const schema: unknown = "requestedSchema" in params ? params.requestedSchema : undefined;
-  const answered = isSchema(schema)
-    ? elicitBy(schema, encodeJournalKey(key), params, ask)
-    : ask({ mode: "form", ...params });
+  const answered = elicitBy(encodeJournalKey(key), params, ask);
   answered.catch(() => undefined); // nobody has to wait for a question that rejects
   return answered as Promise<ElicitAnswer<Of>>;
 }
 
 async function elicitBy(
-  schema: StandardSchemaV1,
   key: string,
-  params: object,
+  params: ElicitParams<Form>,
   ask: (params: object) => Promise<unknown>,
 ): Promise<unknown> {
+  const given: Readonly<Record<string, unknown>> = { ...params }; // from JavaScript, anything
+  if (typeof given["message"] !== "string") {
+    const problem = `The question "${key}" has no message: say what the user is asked.`;
+    throw new HoldfastError("configuration", problem);
+  }
+  const schema = given["requestedSchema"];
+  if (!isSchema(schema)) return ask({ mode: "form", ...params });
   const answer = (await ask({
     ...params,
     mode: "form",

@@ -1,4 +1,10 @@
-import { type CallToolResult, isSpecType, ProtocolError } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  isSpecType,
+  ProtocolError,
+  specTypeSchemas,
+  type StandardSchemaV1,
+} from "@modelcontextprotocol/server";
 import { cutStack } from "../../task/attempts.ts";
 import { type Failure, siteIn } from "../../task/cause.ts";
 import { describeThrown, errorParts, jsonTextOf, thrownStack } from "./tool-errors.ts";
@@ -193,7 +199,11 @@ function thrownOutcome(thrown: unknown): Outcome {
  * or as its text. Throws `not_json` for what is neither a result nor plain data: it is a mistake, and no empty success.
  */
 function resultOf(tool: Tool, returned: unknown): CallToolResult {
-  if (isToolResult(tool, returned)) return returned;
+  if (isToolResult(tool, returned)) {
+    const fault = resultFault(returned);
+    if (fault === undefined) return returned;
+    throw noResult(tool, `returned a result that clients cannot read (${fault})`);
+  }
   const hasSchema = tool.outputSchema !== undefined;
   if (returned === undefined || (returned === null && !hasSchema)) {
     throw noResult(tool, `returned ${returned === null ? "null" : "nothing"}`);
@@ -229,6 +239,33 @@ function hasContent(returned: unknown): returned is { readonly content: unknown 
     "content" in returned &&
     returned.content !== undefined
   );
+}
+
+function resultFault({ content = [], isError }: CallToolResult): string | undefined {
+  if (isError !== undefined && typeof isError !== "boolean") return "isError is neither true nor false";
+  for (const [place, block] of content.entries()) {
+    const fault = blockFault(block);
+    if (fault !== undefined) return `content[${place}]: ${fault}`;
+  }
+  return undefined;
+}
+
+const blockSchemas: Readonly<Record<string, StandardSchemaV1>> = {
+  text: specTypeSchemas.TextContent,
+  image: specTypeSchemas.ImageContent,
+  audio: specTypeSchemas.AudioContent,
+  resource: specTypeSchemas.EmbeddedResource,
+  resource_link: specTypeSchemas.ResourceLink,
+};
+
+/** Why clients cannot read a block of content. A kind that is not known may be of a later protocol, and is passed on. */
+export function blockFault(block: unknown): string | undefined {
+  if (typeof block !== "object" || block === null) return "is no object";
+  if (!("type" in block) || typeof block.type !== "string") return "has no type";
+  const schema = Object.hasOwn(blockSchemas, block.type) ? blockSchemas[block.type] : undefined;
+  const checked = schema?.["~standard"].validate(block);
+  if (checked === undefined || checked instanceof Promise || checked.issues === undefined) return undefined;
+  return describeIssues(checked.issues);
 }
 
 async function outputProblem(tool: Tool, result: CallToolResult): Promise<string | undefined> {

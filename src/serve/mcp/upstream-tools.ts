@@ -1,8 +1,15 @@
-import { fromJsonSchema, type StandardSchemaWithJSON, type Tool } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  fromJsonSchema,
+  type StandardSchemaWithJSON,
+  type Tool,
+} from "@modelcontextprotocol/server";
 import { sameJson } from "../../generation/same-json.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import type { Prepare } from "../../runtime/tool/tool.ts";
+import { blockFault } from "../../runtime/tool/tool-outcome.ts";
 import { isPollingTool } from "../../server/plain/polling-tools.ts";
+import { cutText } from "../../task/stored-text.ts";
 import { isNamed } from "../name-patterns.ts";
 import type { SourceTool } from "../source.ts";
 import { toolOptionsOf, type McpUpstreamOptions, type UpstreamToolOptions } from "./mcp-options.ts";
@@ -78,7 +85,9 @@ export class UpstreamTools {
         ...(isDurable && own.asksFirst === true && shared && { prepare: beginning(shared, callOf) }),
       },
       handler: async (args, task) =>
-        this.#upstreams.forCall(task, (upstream) => call(task, upstream, callOf(args))),
+        this.#upstreams.forCall(task, async (upstream) =>
+          readable(await call(task, upstream, callOf(args)), upstream),
+        ),
       ...(!isDurable && this.#relay(from)),
       approval: own.approval,
       preview: (args) => `tools/call ${JSON.stringify({ name: from.name, arguments: args }, null, 2)}`,
@@ -91,6 +100,21 @@ export class UpstreamTools {
     const makesTasks = from.execution?.taskSupport === "required";
     return shared === undefined || makesTasks ? {} : { relay: relayOf(shared, from) };
   }
+}
+
+/** The tool has run, so its result is not lost for a part that no client can read. */
+function readable(result: CallToolResult, { name }: Upstream): CallToolResult {
+  const { content, isError } = result;
+  return {
+    ...result,
+    content: content.map((block) => {
+      const fault = blockFault(block);
+      if (fault === undefined) return block;
+      const given = cutText(JSON.stringify(block));
+      return { type: "text", text: `[Content of the server ${name} that is not valid: ${fault}] ${given}` };
+    }),
+    ...(isError !== undefined && { isError: Boolean(isError) }),
+  };
 }
 
 /** Begins a call before there is a task, which asks its client meanwhile. */

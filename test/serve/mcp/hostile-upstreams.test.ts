@@ -11,7 +11,7 @@ const deadline = 60_000;
 const program = `
 const send = (message) => process.stdout.write((typeof message === "string" ? message : JSON.stringify({ jsonrpc: "2.0", ...message })) + "\\n");
 const text = (said) => ({ content: [{ type: "text", text: said }] });
-const tools = ["fine", "garbage", "shape", "dies", "asks", "answers-twice"].map((name) => ({ name, inputSchema: { type: "object" } }));
+const tools = ["fine", "garbage", "shape", "blocks", "dies", "asks", "answers-twice"].map((name) => ({ name, inputSchema: { type: "object" } }));
 const calls = {
   fine: (id) => send({ id, result: text("fine") }),
   garbage(id) {
@@ -21,6 +21,7 @@ const calls = {
     send({ id, result: text("after garbage") });
   },
   shape: (id) => send({ id, result: { content: 5 } }),
+  blocks: (id) => send({ id, result: { content: [null, { type: "text" }, ...text("whole").content], isError: "yes" } }),
   dies: () => process.exit(1),
   asks() {
     const requestedSchema = { type: "object", properties: { ok: { type: "boolean" } } };
@@ -71,6 +72,15 @@ it(
     expect(await said("fine")).toBe("false fine");
     expect(asked).toMatchObject([expect.stringContaining("Still there?")]);
     expect(await said("shape")).toMatch(/^true .*shape/);
+    const odd = /^\[Content of the server hostile that is not valid: /;
+    expect(await client.callTool("blocks")).toMatchObject({
+      isError: true,
+      content: [
+        { text: expect.stringMatching(odd) },
+        { text: expect.stringMatching(odd) },
+        { text: "whole" },
+      ],
+    });
     const { tasks } = await served.tasks.admin.list({ states: ["running", "waiting", "input_required"] });
     expect(tasks).toEqual([]);
   },
