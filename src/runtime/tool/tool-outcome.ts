@@ -241,9 +241,9 @@ function hasContent(returned: unknown): returned is { readonly content: unknown 
   );
 }
 
-function resultFault({ content = [], isError }: CallToolResult): string | undefined {
+function resultFault({ content, isError }: Partial<CallToolResult>): string | undefined {
   if (isError !== undefined && typeof isError !== "boolean") return "isError is neither true nor false";
-  for (const [place, block] of content.entries()) {
+  for (const [place, block] of (content ?? []).entries()) {
     const fault = blockFault(block);
     if (fault !== undefined) return `content[${place}]: ${fault}`;
   }
