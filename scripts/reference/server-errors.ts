@@ -220,6 +220,12 @@ export const faults: Readonly<Record<FaultCode, ErrorHelp>> = {
     cause: "A full disk, a database that is down or overloaded, or another program that locks the file.",
     cure: "Repair that. Servers try again by themselves, and tasks go on where they were.",
   },
+  store_refused: {
+    meaning: "The store does not take what was to be written, now or later. Other writes are not affected.",
+    cause:
+      "A name is too long for an index, a value is larger than the database takes, or a constraint that somebody added to its tables forbids it. The message has the database's own words.",
+    cure: "Do what the message says. A handler can catch it and go on; a task whose result is refused ends with an error.",
+  },
   task_unreadable: {
     meaning: "The stored data of one task cannot be read. Other tasks are not affected.",
     cause: "An encryption key that is missing here, or a damaged row.",

@@ -14,6 +14,7 @@ const statuses = {
   unfinished: 409,
   idempotency_conflict: 409,
   too_large: 413,
+  store_refused: 422,
   limit_reached: 429,
   internal: 500,
   task_unreadable: 500,

@@ -5,8 +5,10 @@ import {
   type FaultCode,
   HoldfastError,
   isStoreFault,
+  isStoreRefusal,
   isUnreadable,
   jsonRpcCodeOf,
+  storeRefused,
   storeUnavailable,
   taskUnreadable,
 } from "../task/fault.ts";
@@ -41,6 +43,7 @@ export function errorsFor(onError: OnError, legacyErrorCodes: boolean): ErrorOf 
 
 function internalMessage(thrown: unknown): string {
   if (isStoreFault(thrown)) return storeUnavailable;
+  if (isStoreRefusal(thrown)) return storeRefused;
   return isUnreadable(thrown) ? taskUnreadable : "Internal error";
 }
 

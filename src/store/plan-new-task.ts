@@ -1,5 +1,7 @@
 import type { CommandResult, Refusal, TaskCommand } from "../task/command.ts";
 import { isTerminal } from "../task/outcome.ts";
+import { HoldfastError } from "../task/fault.ts";
+import { toStored } from "./row.ts";
 import { storable } from "../task/time.ts";
 import type { Facts } from "./facts.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
@@ -152,12 +154,29 @@ export function beginningWith(journal: readonly JournalEntry[], task: TaskRecord
   return journal.length === 0 ? task : { ...task, journalled: true };
 }
 
-/** Adds a task that begins with these entries. The insert comes first, since it can fail. */
+/**
+ * In bytes, as stored. A task whose names fitted the index of its first state alone could not be claimed again after a crash: an index of
+ * Postgres takes no row of more than 2,704 bytes, and each store has to take the same tasks.
+ */
+const mostNameBytes = { principal: 1_000, tool: 500 };
+
+function assertIndexed({ principal, tool }: TaskRecord): void {
+  for (const [what, name] of Object.entries({ principal, tool })) {
+    const bytes = Buffer.byteLength(toStored(name ?? ""));
+    const most = mostNameBytes[what as keyof typeof mostNameBytes];
+    if (bytes <= most) continue;
+    const problem = `The ${what} of the task has ${bytes} bytes, and ${most} are the most that it may have.`;
+    throw new HoldfastError("too_large", `${problem} Use a shorter name, such as a hash of it.`);
+  }
+}
+
+/** Adds a task that begins with these entries. The insert comes first, since it can fail. Throws `too_large` for names that are too long. */
 export function inserting(
   task: TaskRecord,
   request: TaskRequest,
   journal: readonly JournalEntry[],
 ): readonly TableWrite[] {
+  assertIndexed(task);
   const insert = { do: "insert", task, request } as const;
   return journal.length === 0 ? [insert] : [insert, saving(task, task, journal)];
 }

@@ -118,7 +118,8 @@ export type ReserveMemory = (bytes: number) => Promise<void>;
  * Where tasks are stored, by one or several processes at a time: each is an owner. A write resolves only after its commit, and nothing
  * shows a change before that. A refused command is a value; a failed write rejects with a `HoldfastError` and has changed nothing. A
  * value that is no command rejects with `invalid_params`. Reads show every change that was acknowledged before. Callers retry after
- * `store_failed`, but not after `task_unreadable`, for a damaged task.
+ * `store_failed`, but not after `store_refused`, for what the store will not take later either, nor after `task_unreadable`, for a damaged
+ * task.
  */
 export interface TaskStore {
   /**

@@ -293,7 +293,7 @@ export interface TaskCommands
   /** If `before` is stored under `name`, stores `value` in its place, or nothing for null. Returns whether it was. */
   replace_secret: { readonly name: string; readonly before: string; readonly value: string | null };
   /**
-   * Gives a task another idempotency key, if it has `before`; otherwise refused as `state`. Rejects with `store_failed` if another task of its
+   * Gives a task another idempotency key, if it has `before`; otherwise refused as `state`. Rejects with `store_refused` if another task of its
    * principal has the key.
    */
   rekey: { readonly id: string; readonly before: string; readonly key: string };

@@ -63,6 +63,8 @@ export type FaultCode =
   | "store_unusable"
   // the store does not answer now: for example a full disk, or another program locks the file
   | "store_failed"
+  // the store takes this write never, for what it contains: a retry cannot help, and other writes are not affected
+  | "store_refused"
   // the stored data of one task is damaged: a retry cannot help, and other tasks are not affected
   | "task_unreadable"
   | "store_closed"
@@ -158,12 +160,21 @@ export function isHidden(thrown: unknown): boolean {
 /** What callers get if the store fails. The store's own message is for the server's operator, and contains file names. */
 export const storeUnavailable = "The task store is not answering. Try again later.";
 
+/** What callers get for what the store refuses for good. The store's own message is for the server's operator, and names tables. */
+export const storeRefused =
+  "The task store cannot take a value of this task: it is too long, out of range, or against a rule of the database.";
+
 /** What callers get for a task that is damaged, or encrypted with a key that is missing here. */
 export const taskUnreadable = "The stored data of this task cannot be read.";
 
 /** Whether `thrown` says that the store fails now. */
 export function isStoreFault(thrown: unknown): thrown is HoldfastError {
   return thrown instanceof HoldfastError && (thrown.code === "store_failed" || thrown.code === "store_lost");
+}
+
+/** Whether `thrown` says that the store refuses for good what was to be written. */
+export function isStoreRefusal(thrown: unknown): thrown is HoldfastError {
+  return thrown instanceof HoldfastError && thrown.code === "store_refused";
 }
 
 /** The JSON-RPC number that stands for a fault on the wire. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomInt } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import type { NewTask } from "../task/record.ts";
 import { createRecord } from "../task/record-changes.ts";
 import { assertMembers, storeCases, type StoreUnderTest } from "./store-case.ts";
@@ -131,7 +131,7 @@ export const createCases = storeCases("create", {
       task: { id: "task-a" },
     });
     assertMembers(await store.write(createRunning("c", { idempotencyKey: "i" })), { created: true });
-    await assert.rejects(rekey("j", "i"), { code: "store_failed" });
+    await assert.rejects(rekey("j", "i"), { code: "store_refused" });
     assertMembers(await store.get("task-a"), { idempotencyKey: "j" });
   },
 
@@ -204,6 +204,27 @@ export const createCases = storeCases("create", {
     await store.write(createQueued("a", wire));
     assert.equal(await store.find(wire), "task-a");
   },
+
+  "a task with names as long as they may be can be in every state, and one with longer names is not made":
+    async ({ store }) => {
+      const principal = randomBytes(500).toString("hex");
+      const tool = randomBytes(250).toString("hex");
+      await store.write(createRunning("a", { principal, tool, idempotencyKey: "i" }));
+      const held = { now: noon, id: "task-a", token: "t1" } as const;
+      assertMembers(await store.write({ type: "release", ...held }), { ok: true });
+      const handlers = [{ method: "tools/call", tool }] as const;
+      assertMembers(await store.write({ type: "claim", now: noon, handlers, tokens: ["t1"] }), { ok: true });
+      const outcome = { kind: "result", body: "{}" } as const;
+      assertMembers(await store.write({ type: "settle", ...held, outcome }), { ok: true });
+      const [longer, named, other] = await Promise.allSettled([
+        store.write(createQueued("b", { principal: `${principal}\u00e9` })),
+        store.write(createQueued("c", { tool: `${tool}s` })),
+        store.write(createQueued("d")),
+      ]);
+      for (const each of [longer, named])
+        assertMembers(each, { status: "rejected", reason: { code: "too_large" } });
+      assertMembers(other, { status: "fulfilled", value: { ok: true } });
+    },
 
   "a finished task that releases its key is deleted at the given time or earlier": async ({ store }) => {
     const lives = { a: 30, b: 10, c: null };

@@ -1,4 +1,4 @@
-import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import { HoldfastError, isStoreRefusal, isUnreadable, storeRefused } from "../../task/fault.ts";
 import { isUndecrypted } from "../../task/stored-text.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import { errorOutcome, isTerminal } from "../../task/outcome.ts";
@@ -89,7 +89,7 @@ export class Attempts implements TaskHolder, AttemptHost {
     } catch (error) {
       this.#runNot(task.id);
       if (this.#closing.signal.aborted) return; // it was given back, unless the store failed
-      if (isUnreadable(error)) await this.#failUnreadable(task, error);
+      if (isUnreadable(error)) await this.#fail(task, error);
       else this.#services.onError(error);
       return;
     }
@@ -154,8 +154,8 @@ export class Attempts implements TaskHolder, AttemptHost {
     this.#parking.forget(held);
   }
 
-  onUnreadable({ record }: HeldRun, problem: HoldfastError): void {
-    void this.#failUnreadable(record, problem);
+  onFault({ record }: HeldRun, problem: HoldfastError): void {
+    void this.#fail(record, problem);
   }
 
   onBlocked({ run }: HeldRun, task: TaskRecord | undefined): void {
@@ -328,13 +328,18 @@ export class Attempts implements TaskHolder, AttemptHost {
     this.#setup.slots.give();
   }
 
-  /** A task that cannot be read cannot run: it fails, unless its record cannot be read either. */
-  async #failUnreadable({ id, token }: TaskRecord, problem: HoldfastError): Promise<void> {
+  /**
+   * A task that cannot be read cannot run: it fails, unless its record cannot be read either. So does one whose attempt wrote what the store
+   * will never take: nobody else would end it.
+   */
+  async #fail({ id, token }: TaskRecord, problem: HoldfastError): Promise<void> {
     if (token === null) return;
     const { store, clock, onError } = this.#services;
-    this.#services.unreadable.report(id, problem);
+    const isRefused = isStoreRefusal(problem);
+    if (isRefused) onError(problem);
+    else this.#services.unreadable.report(id, problem);
     const { signal } = this.#closing;
-    const message = isUndecrypted(problem) ? undecrypted : damaged;
+    const message = isRefused ? storeRefused : isUndecrypted(problem) ? undecrypted : damaged;
     const ending = endingOf(errorOutcome({ code: -32603, message }));
     const settle = () => store.write({ type: "settle", now: clock.now(), id, token, ...ending });
     try {

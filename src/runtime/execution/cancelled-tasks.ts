@@ -79,7 +79,7 @@ export class CancelledTasks {
       lines: linesOf(record, loaded, tool, services),
     });
     const host: AttemptHost = {
-      onUnreadable: (_, problem) => services.unreadable.report(record.id, problem),
+      onFault: (_, problem) => services.unreadable.report(record.id, problem),
     };
     const held = new HeldRun({ services, timers, run, record, tool, origin, entries, host });
     const call = { caller: taskCaller(record.principal, origin.caller), ...extras };

@@ -1,7 +1,7 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { type TaskChanges, generations, type Origin, type TaskRecord } from "../../task/record.ts";
 import { expiresAt } from "../../task/expiry.ts";
-import { HoldfastError, isUnreadable, isFault } from "../../task/fault.ts";
+import { HoldfastError, isFault, isStoreRefusal, isUnreadable } from "../../task/fault.ts";
 import { isTerminal } from "../../task/outcome.ts";
 import { attemptBegins, attemptFailed, endingOf, type Ending } from "../../task/status-text.ts";
 import type { ListedEntry } from "../../store/store.ts";
@@ -50,7 +50,7 @@ export interface AttemptHost {
   /** It has to continue. */
   onStir?(held: HeldRun): void;
   /** Something that the handler needs cannot be read: its task is to end. */
-  onUnreadable?(held: HeldRun, problem: HoldfastError): void;
+  onFault?(held: HeldRun, problem: HoldfastError): void;
   /** This code cannot continue the task: it was blocked, unless others had taken it. */
   onBlocked?(held: HeldRun, task: TaskRecord | undefined): void;
   /** A round of a loop has ended: the task was returned to the queue, unless others had taken it. */
@@ -84,7 +84,7 @@ export class HeldRun {
     const watcher: TaskWatcher = {
       onRest: () => host.onRest?.(this),
       onStir: () => host.onStir?.(this),
-      onUnreadable: (problem) => host.onUnreadable?.(this, problem),
+      onFault: (problem) => host.onFault?.(this, problem),
       onBlocked: (task) => host.onBlocked?.(this, task),
       onNextRound: (task) => host.onNextRound?.(this, task),
     };
@@ -213,7 +213,8 @@ export class HeldRun {
         await this.#retry(retry, end);
       else await this.#settle(end);
     } catch (error) {
-      if (!isUnreadable(error)) this.#setup.services.onError(error); // the task has reported that
+      if (isStoreRefusal(error)) this.#setup.host.onFault?.(this, error);
+      else if (!isUnreadable(error)) this.#setup.services.onError(error); // the task has reported that
     } finally {
       events?.forget(token);
       // Unless its outcome was stored.

@@ -1,5 +1,5 @@
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
-import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import { HoldfastError, isStoreRefusal, isUnreadable } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import { roundsPrefix, type JournalEnd, type WaitReason } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -28,8 +28,8 @@ export interface TaskWatcher {
   onRest(): void;
   /** It has to continue. */
   onStir(): void;
-  /** Something that the handler needs cannot be read: the task is to end. */
-  onUnreadable(problem: HoldfastError): void;
+  /** Something that the handler needs cannot be read, or the store refuses for good what it wrote: the task is to end. */
+  onFault(problem: HoldfastError): void;
   /** The task was blocked, and the run no longer holds it; undefined if others had taken it. */
   onBlocked(task: TaskRecord | undefined): void;
   /** The task was returned to the queue with the next round of a loop, and the run no longer holds it; undefined if others had taken it. */
@@ -287,7 +287,7 @@ export class HeldTask implements TaskWriter {
 
   /** Returns the task to the queue, blocked, however long the store fails: this process goes on. Never rejects. */
   async block(refusal: RunRefusal, version: number): Promise<void> {
-    const { store, onError } = this.#services;
+    const { store } = this.#services;
     const { over, cancelRequested } = this.#life;
     const cancelRequestedAt = cancelRequested ? 0 : null;
     const task = { id: this.id, token: this.token, blocked: this.#blocked, cancelRequestedAt };
@@ -299,14 +299,14 @@ export class HeldTask implements TaskWriter {
       const result = await untilStoreAnswers(() => store.write(command), this.#services, over);
       this.#watcher.onBlocked(result.ok ? result.task : undefined);
     } catch (error) {
-      if (!isLost(error)) onError(error);
+      this.#notReturned(error);
       this.#watcher.onBlocked(undefined);
     }
   }
 
   /** Returns the task to the queue with the next round of a loop, however long the store fails: this process goes on. Never rejects. */
   async nextRound(next: NextRoundOfLoop): Promise<void> {
-    const { store, clock, onError } = this.#services;
+    const { store, clock } = this.#services;
     const { id, token } = this;
     const open = this.journal.openUnder(roundsPrefix(next.key));
     const command = { type: "next_round", now: clock.now(), id, token, open, ...next } as const;
@@ -315,9 +315,14 @@ export class HeldTask implements TaskWriter {
       const result = await untilStoreAnswers(write, this.#services, this.#life.over);
       this.#watcher.onNextRound(result.ok ? result.task : undefined);
     } catch (error) {
-      if (!isLost(error)) onError(error);
+      this.#notReturned(error);
       this.#watcher.onNextRound(undefined);
     }
+  }
+
+  #notReturned(error: unknown): void {
+    if (isStoreRefusal(error)) this.#watcher.onFault(error);
+    else if (!isLost(error)) this.#services.onError(error);
   }
 
   async #lookAgain(): Promise<void> {
@@ -338,7 +343,7 @@ export class HeldTask implements TaskWriter {
     const { state } = this.#life;
     if (state === "fenced" || state === "released") return;
     this.#life.fence(this.#fenced("can no longer be read"));
-    this.#watcher.onUnreadable(problem);
+    this.#watcher.onFault(problem);
   }
 
   #fenced(why: string): HoldfastError {

@@ -22,7 +22,9 @@ import {
   HoldfastError,
   isFault,
   isStoreFault,
+  isStoreRefusal,
   jsonRpcCodeOf,
+  storeRefused,
   storeUnavailable,
   tooLarge,
 } from "../../task/fault.ts";
@@ -186,12 +188,17 @@ export function outcomeOfThrow(thrown: unknown, maxBytes: number): Outcome {
 }
 
 function thrownOutcome(thrown: unknown): Outcome {
-  const message = isStoreFault(thrown) ? storeUnavailable : describeThrown(thrown);
+  const message = messageOf(thrown);
   if (isFault(thrown)) {
     return errorOutcome(jsonRpcError(jsonRpcCodeOf(thrown.code), message, thrown.data));
   }
   if (ProtocolError.isInstance(thrown)) return errorOutcome(jsonRpcError(thrown.code, message, thrown.data));
   return errorResult(message);
+}
+
+function messageOf(thrown: unknown): string {
+  if (isStoreFault(thrown)) return storeUnavailable;
+  return isStoreRefusal(thrown) ? storeRefused : describeThrown(thrown);
 }
 
 /**

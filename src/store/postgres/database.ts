@@ -3,6 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { Codecs } from "../cipher.ts";
 import type { Row } from "../row.ts";
 import {
+  assertSendable,
   backendOf,
   isBroken,
   isConnectionFault,
@@ -215,6 +216,7 @@ function limits(timeoutMs: number, set: "SET" | "SET LOCAL"): string {
 
 /** A text without values may be several statements, which cannot be kept. */
 function statement(text: string, values: readonly SqlValue[], named: string | undefined) {
+  assertSendable(values);
   const name = values.length === 0 ? undefined : named;
   return { text, values: [...values], rowMode: "array" as const, ...(name !== undefined && { name }) };
 }
@@ -245,6 +247,8 @@ export class Transaction implements Queries {
   readonly #sent: Promise<unknown>[] = [];
   /** The first error, after which every statement fails. */
   #cause: unknown;
+  /** Why a statement was not sent. */
+  #unsent: HoldfastError | undefined;
   #over = false;
 
   constructor(setup: TransactionSetup) {
@@ -255,16 +259,30 @@ export class Transaction implements Queries {
 
   /** A failed statement also fails the commit, so it need not be awaited. */
   query(sql: string, values: readonly SqlValue[] = []): Promise<Row[]> {
-    const sent = this.#client.query(statement(sql, values, this.#setup.nameOf(sql)));
-    const rows = this.#send(sent).then(rowsOf, (error: unknown) => {
+    const rows = this.#send(this.#ask(sql, values)).then(rowsOf, (error: unknown) => {
       throw this.#cause ?? error;
     });
     rows.catch(() => undefined);
     return rows;
   }
 
+  /** The database knows nothing of a statement that could not be sent, and would commit the others. */
+  #ask(sql: string, values: readonly SqlValue[]): Promise<QueryArrayResult> {
+    try {
+      return this.#client.query(statement(sql, values, this.#setup.nameOf(sql)));
+    } catch (thrown) {
+      const error = storeFailed(thrown);
+      this.#unsent = error;
+      return Promise.reject(error);
+    }
+  }
+
   /** Rejects with the first error of the transaction, which then has changed nothing; with `LostCommit` if that is unknown. */
   async commit(): Promise<void> {
+    if (this.#unsent !== undefined) {
+      await this.rollback();
+      throw this.#unsent;
+    }
     const before = Promise.allSettled(this.#sent);
     let warning: unknown;
     const onNotice = (notice: { readonly code: string | undefined }): void => {

@@ -18,6 +18,7 @@ import {
   isWorthRepeating,
   isWrongServer,
   storeFailed,
+  storeRefused,
   lockTimeout,
   sqlState,
 } from "./postgres-error.ts";
@@ -111,7 +112,9 @@ export class GroupWriter {
 
   /** The database rejects the data of one command: the others are written without it. */
   async #separately(commands: readonly TaskCommand[], error: unknown): Promise<CommittedGroup> {
-    if (commands.length === 1) return { answers: [{ error: storeFailed(error) }], changes: [] };
+    const [command] = commands;
+    if (command !== undefined && commands.length === 1)
+      return { answers: [{ error: storeRefused(error, whatIsWritten(command)) }], changes: [] };
     const half = Math.ceil(commands.length / 2);
     const first = await this.#part(commands.slice(0, half), nothing, commands.length - half);
     return this.#part(commands.slice(half), first, 0);
@@ -275,6 +278,11 @@ function asQueries(sink: WriteSink): Pick<Transaction, "query"> {
       return [];
     },
   };
+}
+
+function whatIsWritten(command: TaskCommand): string {
+  const id = "id" in command ? command.id : command.type === "create" ? command.task.id : undefined;
+  return id === undefined ? `the command ${command.type}` : `the command ${command.type} of task ${id}`;
 }
 
 const nothing: CommittedGroup = { answers: [], changes: [] };

@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import { HoldfastError } from "../../task/fault.ts";
+import { HoldfastError, isStoreRefusal } from "../../task/fault.ts";
 
 /** The SQLSTATE of an error that Postgres reported; undefined for any other error. */
 export function sqlState(error: unknown): string | undefined {
@@ -29,8 +29,20 @@ export function isWorthRepeating(error: unknown): boolean {
 
 /** Whether an error concerns only the data of one statement, not the database: perhaps it could not even be sent. */
 export function isFaultOfData(error: unknown): boolean {
-  if (error instanceof TypeError || error instanceof RangeError) return true;
-  return /^(?:21|22|23|44|54)/.test(sqlState(error) ?? "");
+  return isStoreRefusal(error) || adviceFor(error) !== undefined;
+}
+
+/** What to do about a fault of data; undefined for any other error. */
+function adviceFor(error: unknown): string | undefined {
+  const state = sqlState(error);
+  const isTooMuch = state === "XX000" && messageOf(error).startsWith("invalid memory alloc request size");
+  if (error instanceof RangeError || isTooMuch || state?.startsWith("54") === true)
+    return "Make what is written shorter: put a hash in the place of a long name, and store large data as an artifact";
+  if (error instanceof TypeError || state?.startsWith("22") === true)
+    return "Change the value: the database has no such text or number";
+  if (state !== undefined && /^(?:21|23|44)/.test(state))
+    return "It contradicts other rows, or a constraint of the database. Change the value, or remove a constraint that you added";
+  return undefined;
 }
 
 /** Whether the connection is unusable: it broke, or Postgres ended it. */
@@ -91,14 +103,49 @@ export function isBroken(error: unknown): boolean {
   return isConnectionFault(error) && !messageOf(error).includes("timeout");
 }
 
-/** `store_failed` with the cause. An error with a code of its own stays: it is more specific. */
+/** The most that is sent as the values of one statement, in bytes: Postgres ends a connection that sends it a message of 1 GiB. */
+const mostSentBytes = 1_000_000_000;
+
+type Value = string | number | null;
+
+/** Throws `store_refused` for values that are too large to be sent. */
+export function assertSendable(values: readonly (Value | readonly Value[])[]): void {
+  if (sizeOf(values, (text) => 3 * text.length) <= mostSentBytes) return; // mostly that is all there is to it
+  const bytes = sizeOf(values, (text) => Buffer.byteLength(text));
+  const problem = `it has up to ${bytes} bytes, and ${mostSentBytes} are the most that is sent at once`;
+  if (bytes > mostSentBytes) throw storeRefused(new RangeError(problem));
+}
+
+/** In an array, each quote and backslash takes two bytes; as many as there may be are counted. */
+function sizeOf(values: readonly (Value | readonly Value[])[], size: (text: string) => number): number {
+  let sum = 0;
+  for (const value of values) {
+    if (typeof value === "string") sum += size(value);
+    else if (typeof value === "object" && value !== null)
+      for (const each of value) if (typeof each === "string") sum += 2 * size(each);
+  }
+  return sum;
+}
+
+/** `store_refused` with the cause: the database will not take this data later either. */
+export function storeRefused(error: unknown, what = "a statement"): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  const problem = `The database refuses ${what} for good: ${messageOf(error)}. ${adviceFor(error) ?? ""}.`;
+  return new HoldfastError("store_refused", problem, { cause: error });
+}
+
+/**
+ * `store_failed` with the cause, or `store_refused` for a fault of data that nothing else in the database has to do with. An error with a
+ * code of its own stays: it is more specific.
+ */
 export function storeFailed(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
+  if (isFaultOfData(error) && !isWorthRepeating(error)) return storeRefused(error);
   if (isWrongServer(error)) {
     const problem = `The database takes no writes now: ${messageOf(error)}.`;
     return new HoldfastError("store_failed", problem, { cause: error });
   }
-  const isAway = isConnectionFault(error) && !isFaultOfData(error);
+  const isAway = isConnectionFault(error);
   const problem = isAway ? "does not answer" : "refused a statement";
   return new HoldfastError("store_failed", `The database ${problem}: ${messageOf(error)}.`, { cause: error });
 }

@@ -1,4 +1,4 @@
-import { HoldfastError } from "../../task/fault.ts";
+import { type FaultCode, HoldfastError } from "../../task/fault.ts";
 import type { TaskCommand } from "../../task/command.ts";
 import { applyCommand, type Applied } from "../apply-command.ts";
 import type {
@@ -17,7 +17,7 @@ import { KnownRecords, SqliteUsage } from "./known-records.ts";
 import type { ChangeLog } from "./change-log.ts";
 import { applyLimitHere } from "./sqlite-limits.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
-import { isFaultOfOneStatement, messageOf } from "./sqlite-error.ts";
+import { isFaultOfOneStatement, isRefusedForGood, messageOf } from "./sqlite-error.ts";
 import { SqliteReportTable } from "./sqlite-reports.ts";
 import { SqlitePieces, SqliteTables } from "./sqlite-tables.ts";
 import type { CommandAnswer, WriterCommand, WriterResult } from "./writer-connection.ts";
@@ -174,13 +174,18 @@ export class GroupWriter {
         this.#sql.run("ROLLBACK TO command");
         answers.push({
           problem: messageOf(error),
-          code: error instanceof HoldfastError ? error.code : "store_failed",
+          code: codeOf(error),
         });
       }
       this.#sql.run("RELEASE command");
     }
     return { answers, changes };
   }
+}
+
+function codeOf(error: unknown): FaultCode {
+  if (error instanceof HoldfastError) return error.code;
+  return isRefusedForGood(error) ? "store_refused" : "store_failed";
 }
 
 export function newsOf({ answers }: CommittedGroup): readonly SessionNews[] {

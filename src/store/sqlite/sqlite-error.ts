@@ -26,6 +26,11 @@ export function isFaultOfOneStatement(error: unknown): boolean {
   return code === undefined || faultsOfOneStatement.has(code);
 }
 
+/** Whether SQLite, or what binds values for it, will not take the data of a statement later either. */
+export function isRefusedForGood(error: unknown): boolean {
+  return isFaultOfOneStatement(error) && primaryCode(error) !== sqliteCode.error;
+}
+
 /** Whether another connection held a file's lock for the whole wait; also if that is the cause. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === sqliteCode.busy || (error instanceof HoldfastError && isBusy(error.cause));

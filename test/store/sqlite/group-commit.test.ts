@@ -98,7 +98,7 @@ test("a command that SQLite refuses fails alone, and leaves nothing", async () =
   for (const good of [first, third, fifth])
     expect(good).toMatchObject({ status: "fulfilled", value: { ok: true } });
   for (const failed of [second, fourth]) {
-    expect(failed).toMatchObject({ status: "rejected", reason: { code: "store_failed" } });
+    expect(failed).toMatchObject({ status: "rejected", reason: { code: "store_refused" } });
   }
   expect(sizes).toEqual([3]);
   const ids = (await store.unfinished("", 10)).map(({ id }) => id);

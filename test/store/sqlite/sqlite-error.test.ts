@@ -4,6 +4,7 @@ import {
   isBusy,
   isFaultOfOneStatement,
   isKeyTaken,
+  isRefusedForGood,
   isUnwritten,
 } from "../../../src/store/sqlite/sqlite-error.ts";
 import { primaryCode } from "../../../src/store/sqlite/connect.ts";
@@ -37,6 +38,8 @@ test.each([
   ["RANGE", 25],
 ])("%s says something about one statement", (_, errcode) => {
   expect(isFaultOfOneStatement(sqliteError(errcode))).toBe(true);
+  // A table that is missing may come back; a value stays what it is.
+  expect(isRefusedForGood(sqliteError(errcode))).toBe(errcode !== 1);
 });
 
 test.each([
@@ -61,6 +64,7 @@ test.each([
   ["NOTADB", 26],
 ])("%s says something about file, disk or memory: no neighbour is to be trusted", (_, errcode) => {
   expect(isFaultOfOneStatement(sqliteError(errcode))).toBe(false);
+  expect(isRefusedForGood(sqliteError(errcode))).toBe(false);
 });
 
 test("what SQLite did not throw is the command's own fault", () => {

@@ -76,6 +76,7 @@ const codes: Readonly<Record<RefusalCode, readonly [group: RefusalGroupName, mea
   stopping: ["trouble", "The server was stopping."],
   stream_lost: ["trouble", "The connection broke, and the client did not return for the answer."],
   store_failed: ["trouble", "The store did not answer."],
+  store_refused: ["trouble", "The store cannot take a value of the request."],
   store_closed: ["trouble", "The store was closed."],
   store_lost: ["trouble", "Another process considered this one dead and took over its tasks."],
   store_locked: ["trouble", store],

@@ -39,6 +39,7 @@ const kinds: Readonly<Partial<Record<FaultCode, TaskClientErrorCode | "usage">>>
   invalid_params: "usage",
   invalid_request: "usage",
   too_large: "usage",
+  store_refused: "usage",
   method_not_found: "usage",
   idempotency_conflict: "usage",
   finished: "usage",
