@@ -133,6 +133,8 @@ const apiSidebar = {
 };
 if (api.size > 0) sidebars.splice(-1, 0, apiSidebar);
 
+const lastPages = new Set(sidebars.map(({ items }) => items.at(-1)?.link?.slice(1)));
+
 const forModels = {
   text: "For models",
   items: ["llms.txt", "llms-full.txt"].map((name) => ({ text: name, link: `/${name}` })),
@@ -144,6 +146,15 @@ function inlined(path: string, alt: string): string {
     .replace(/<style>.*?<\/style>/s, "")
     .replaceAll(/\n\s*/g, "");
   return svg.replace("<svg ", `<svg role="img" aria-label="${alt}" `);
+}
+
+/** Two screenshots, of which the style shows that of the theme; on its own, a page follows the system's. */
+function themed(html: string): string {
+  return html.replace(
+    /<picture>\s*<source [^>]*srcset="([^"]+)" \/>\s*(<img src="[^"]+")([^>]*>)\s*<\/picture>/g,
+    (_all, dark: string, light: string, rest: string) =>
+      `<p>${light} loading="lazy" class="only-light"${rest}<img src="${dark}" loading="lazy" class="only-dark"${rest}</p>`,
+  );
 }
 
 /** What the search finds of a page that is no file, of which VitePress has nothing; undefined for others, which it splits itself. */
@@ -180,6 +191,10 @@ export default defineConfig({
   lang: "en",
   cacheDir: "../node_modules/.cache/vitepress",
   rewrites: { "internals/decisions/README.md": "internals/decisions/index.md" },
+  // After the last page of a part come the texts for models, which nobody reads next.
+  transformPageData: ({ relativePath, frontmatter }) => {
+    if (lastPages.has(relativePath.replace(/\.md$/, ""))) frontmatter["next"] = false;
+  },
   head: [["link", { rel: "icon", href: "data:," }]],
   markdown: {
     // Of those that come with it, the ones whose comments have enough contrast.
@@ -188,11 +203,13 @@ export default defineConfig({
     config: (md) => {
       md.core.ruler.push("files of the repository", ({ tokens, env }) => {
         const { relativePath } = env as { relativePath: string };
+        for (const token of tokens) if (token.type === "html_block") token.content = themed(token.content);
         for (const token of tokens.flatMap(({ children }) => children ?? [])) {
           const picture = token.attrGet("src") ?? "";
           if (picture.startsWith("pictures/")) {
             token.type = "html_inline";
-            token.content = inlined(join(docs, dirname(relativePath), picture), token.content);
+            const drawing = inlined(join(docs, dirname(relativePath), picture), token.content);
+            token.content = `<span class="drawing" tabindex="0">${drawing}</span>`;
           }
           const path =
             token.type === "link_open" ? fileOutside(relativePath, token.attrGet("href") ?? "") : undefined;

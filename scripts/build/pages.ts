@@ -12,9 +12,17 @@ export async function writePages(): Promise<void> {
   await writeFile(`${dist}llms-full.txt`, full);
 }
 
-/** A page for each entry of the package: its exports, with what their doc comments say. */
-export async function apiPages(): Promise<readonly { readonly name: string; readonly text: string }[]> {
-  return (await publicApi()).map(({ entry, exports, inner }) => {
+/** In characters. */
+const longTypes = 20_000;
+
+interface ApiPage {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A page for each entry of the package: its exports, with what their doc comments say. Many types that only these need have a page of their own. */
+export async function apiPages(): Promise<readonly ApiPage[]> {
+  return (await publicApi()).flatMap(({ entry, exports, inner }) => {
     const own = exports.filter(({ home }) => home === entry);
     const others = exports.filter(({ home }) => home !== entry);
     const values = exports.filter(({ text }) => /^declare (?:function|class|const)/.test(text));
@@ -26,10 +34,14 @@ export async function apiPages(): Promise<readonly { readonly name: string; read
       ...[...Map.groupBy(others, ({ home }) => home)].map(
         ([home, of]) => `## Also in ${home}\n\n${of.map(({ name }) => `\`${name}\``).join(", ")}`,
       ),
-      ...(inner.length === 0 ? [] : ["## Types without an export"]),
-      ...inner.filter(({ home }) => home === entry).map((each) => section(each, "###")),
     ];
-    return { name: `${entry.replace("/", "-")}.md`, text: `${blocks.join("\n\n")}\n` };
+    const name = entry.replace("/", "-");
+    const types = inner.map((each) => section(each, "##")).join("\n\n");
+    const isLong = types.length > longTypes;
+    if (types !== "" && !isLong) blocks.push("## Types without an export", types.replace(/^## /gm, "### "));
+    const page = { name: `${name}.md`, text: `${blocks.join("\n\n")}\n` };
+    const title = `# ${entry}: types without an export`;
+    return isLong ? [page, { name: `${name}-types.md`, text: `${title}\n\n${types}\n` }] : [page];
   });
 }
 

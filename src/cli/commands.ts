@@ -149,13 +149,13 @@ const serverCommands = declare({
 const otherCommands = declare({
   docs: {
     does: "print a page of the documentation, or what an error code means",
-    args: [["[topic...]", "a page, an error code, or words of a heading (default: list the pages)"]],
+    args: [["[topic...]", "a page, an error code, or words to search for (default: list the pages)"]],
     options: [json],
     examples: [
       ["holdfast docs operations", "prints a page"],
       ["holdfast docs store_locked", "says what an error code means, and what to do"],
       ["holdfast docs AGENTS.md > AGENTS.md", "writes rules for agents that work on your tools"],
-      ["holdfast docs rolling deploys", "finds headings with these words"],
+      ["holdfast docs rolling deploys", "prints what says most about these words"],
     ],
   },
   completion: {

@@ -95,9 +95,43 @@ it.each([
   { width: 1280, colorScheme: "light" as const },
   { width: 360, colorScheme: "dark" as const },
 ])("is readable by everyone at $width px, $colorScheme", async (options) => {
-  for (const path of ["/", "/learn/server.html", "/operate/dashboard.html"]) {
+  for (const path of ["/", "/learn/server.html", "/learn/concepts.html", "/operate/dashboard.html"]) {
     const { page, missed } = await openSite(path, options);
     expect(await problemsOf(page)).toEqual([]);
     expect(missed).toEqual([]);
   }
+});
+
+it("shows the screenshots of the theme, also if the reader chose it", async () => {
+  const { page, missed } = await openSite("/operate/dashboard.html", { colorScheme: "light" });
+  const shown = async (): Promise<readonly string[]> =>
+    page.evaluate<string[]>(
+      `[...document.querySelectorAll("main img")].filter((each) => getComputedStyle(each).display !== "none").map((each) => each.getAttribute("src"))`,
+    );
+  const light = await shown();
+  expect(light.filter((src) => !src.includes("-light."))).toEqual([]);
+  await page.evaluate(`document.documentElement.classList.add("dark")`);
+  const dark = await shown();
+  expect(dark).toHaveLength(light.length);
+  expect(dark.filter((src) => !src.includes("-dark."))).toEqual([]);
+  expect(light).not.toEqual([]);
+  expect(missed).toEqual([]);
+});
+
+it("has drawings with letters that can be read on a phone", async () => {
+  const { page } = await openSite("/learn/concepts.html", { width: 360 });
+  const heights = await page.evaluate<number[]>(
+    `[...document.querySelectorAll(".drawing text")].map((each) => each.getBoundingClientRect().height)`,
+  );
+  expect(heights.length).toBeGreaterThan(20);
+  expect(Math.min(...heights)).toBeGreaterThan(9);
+});
+
+it("names no text for models as the page to read next", async () => {
+  const names = (await readdir(folder, { recursive: true })).filter((name) =>
+    /^\w+\/[\w-]+\.html$/.test(name),
+  );
+  const texts = await Promise.all(names.map(async (name) => readFile(join(folder, name), "utf8")));
+  expect(texts.filter((text) => text.includes("pager-link next")).length).toBeGreaterThan(50);
+  expect(texts.filter((text) => /pager-link next"[^>]*href="[^"]*llms/.test(text))).toEqual([]);
 });

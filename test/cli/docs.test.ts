@@ -17,10 +17,22 @@ it("lists the pages by part, and prints one as it is to a program", async () => 
   expect(json.topics).toContainEqual({ topic: "errors", part: "reference", title: "Error codes" });
 });
 
-it("finds sections by words of their headings, with those below them", async () => {
-  expect((await runMain(["docs", "store_"])).stdout).toMatch(
-    /^ {2}errors: store_locked\n {2}errors: store_unus/m,
-  );
+it("prints the section that says most about words, and names others", async () => {
+  const { stdout } = await runMain(["docs", "client", "times", "out", "after", "60", "seconds"]);
+  expect(stdout).toMatch(/^From the page `troubleshooting`:\n\n### My client times out after 60 seconds\n/);
+  expect(stdout).toMatch(/^- \w[\w-]*: \w/m);
+  const inText = await runMain(["docs", "idempotencyHeader"]);
+  expect(inText.stdout).toMatch(/^From the page `(?:serve|tools-file)`:[^]*idempotencyHeader/);
+});
+
+it("prints the entry of a code before the page of that name", async () => {
+  const { stdout, stderr } = await runMain(["docs", "configuration"]);
+  expect(stdout).toMatch(/^### configuration\n\n[^#]+$/);
+  expect(stderr).toContain("holdfast docs configuration.md");
+  expect((await runMain(["docs", "configuration.md"])).stdout).toMatch(/^# Configuration\n[^]+\n## /);
+});
+
+it("finds a section by its heading, with those below it", async () => {
   const one = await runMain(["docs", "of", "programs", "that", "tools", "run"]);
   expect(one.stdout).toMatch(/^## Of programs[^]+### exec_failed\n[^]+### exec_lost\n/);
   expect(one.stdout).not.toContain("## Of HTTP");

@@ -121,7 +121,7 @@ export interface Page {
   readonly sections: readonly Section[];
 }
 
-/** `holdfast docs [TOPIC]`: prints a page of the documentation, or the sections with a heading such as an error code. */
+/** `holdfast docs [TOPIC]`: prints a page of the documentation, the sections with a heading such as an error code, or the section that says most about words. */
 export async function docs(
   context: Context,
   { words }: { readonly words: readonly string[] },
@@ -131,22 +131,30 @@ export async function docs(
   if (wanted === "") return listTopics(context, pages);
   if (wanted.toLowerCase() === "agents.md")
     return show(context, wanted, await readFile(new URL("templates/project/AGENTS.md", packageRoot), "utf8"));
-  const page = pages.find(({ topic }) => topic === sluggish(wanted));
-  if (page !== undefined) return show(context, page.topic, page.text);
-  const found = search(pages, wanted);
-  const [first] = found;
-  if (first === undefined) throw new UsageError(nothingAbout(pages, wanted));
-  const places = found.map(({ page: { topic }, section: { heading } }) => ({ topic, heading }));
-  const isSame = found.every(({ section }) => section.heading === first.section.heading);
-  if (!isSame && !context.output.json) {
-    const lines = places.map(({ topic, heading }) => `  ${topic}: ${heading}\n`);
-    await context.output.print(
-      `Sections about ${JSON.stringify(wanted)}. To read one:\n  holdfast docs HEADING\n\n${lines.join("")}`,
-    );
-    return exitCodes.done;
+  const slug = sluggish(wanted);
+  const all = pages.flatMap((page) => page.sections.map((section) => ({ page, section })));
+  const named = all.filter(({ section }) => sluggish(section.heading) === slug);
+  const page = pages.find(({ topic }) => topic === slug);
+  // An error names the entry of its code. With ".md" the page is meant.
+  const codes = named.filter((each) => each.page.topic === "errors" && each.section.level > 1);
+  if (page !== undefined && (codes.length === 0 || /\.md$/i.test(wanted)))
+    return show(context, page.topic, page.text);
+  if (page !== undefined)
+    context.output.note(`There is a page of this name, too:\n  holdfast docs ${slug}.md`);
+  if (named.length > 0) {
+    const text = (codes.length > 0 ? codes : named)
+      .map(({ page: of, section }) => withParts(of.sections, section))
+      .join("\n");
+    return show(context, wanted, text);
   }
-  const text = found.map(({ page: of, section }) => withParts(of.sections, section)).join("\n");
-  return show(context, wanted, text);
+  const [first, ...others] = search(all, wanted);
+  if (first === undefined) throw new UsageError(nothingAbout(pages, wanted));
+  const more = others.map(({ page: { topic }, section: { heading } }) => `- ${topic}: ${heading}`);
+  const list =
+    more.length === 0
+      ? ""
+      : `\nOther sections, which \`holdfast docs HEADING\` prints:\n\n${more.join("\n")}\n`;
+  return show(context, wanted, `From the page \`${first.page.topic}\`:\n\n${first.section.text}${list}`);
 }
 
 async function listTopics({ output }: Context, pages: readonly Page[]): Promise<ExitCode> {
@@ -162,7 +170,7 @@ async function listTopics({ output }: Context, pages: readonly Page[]): Promise<
     return [`${titleOf(part)}:`, ...of.map(({ topic, title }) => `  ${topic.padEnd(width)}  ${title}`), ""];
   });
   await output.print(
-    `${listed.join("\n")}\nholdfast docs TOPIC prints a page, holdfast docs CODE what an error code means, and\nholdfast docs WORDS finds headings. holdfast docs AGENTS.md prints rules for coding\nagents, to keep in your project.\n`,
+    `${listed.join("\n")}\nholdfast docs TOPIC prints a page, holdfast docs CODE what an error code means, and\nholdfast docs WORDS searches all pages. holdfast docs AGENTS.md prints rules for\ncoding agents, to keep in your project.\n`,
   );
   return exitCodes.done;
 }
@@ -219,16 +227,36 @@ interface Found {
   readonly section: Section;
 }
 
-/** The sections with this heading; if there are none, those whose headings contain all of its words. */
-function search(pages: readonly Page[], wanted: string): readonly Found[] {
-  const all = pages.flatMap((page) => page.sections.map((section) => ({ page, section })));
-  const slug = sluggish(wanted);
-  const same = all.filter(({ section }) => sluggish(section.heading) === slug);
-  if (same.length > 0) return same;
-  const words = wanted.toLowerCase().split(/\s+/);
-  return all.filter(({ section: { heading } }) =>
-    words.every((word) => heading.toLowerCase().includes(word)),
-  );
+const mostFound = 10;
+
+/** The sections about these words, the best first: by how often a section has them, and how few others do (BM25). */
+function search(all: readonly Found[], wanted: string): readonly Found[] {
+  const averageLength = all.reduce((sum, { section }) => sum + section.text.length, 0) / all.length;
+  const scores = new Map<Found, number>();
+  const words = wanted.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
+  for (const word of new Set(words.map((each) => each.replace(/(?<=...)s$/, "")))) {
+    // A short word is all of one: "do" is not the beginning of "document".
+    const end = word.length > 3 ? "" : String.raw`(?![\p{L}\p{N}])`;
+    const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}])${word}${end}`, "giu");
+    const times = (text: string): number => text.match(pattern)?.length ?? 0;
+    const having = all.flatMap((found) => {
+      const { page, section } = found;
+      const count =
+        times(section.text.replace(/^```[^]*?^```$/gm, "")) + 4 * times(section.heading) + times(page.title);
+      return count === 0 ? [] : [{ found, count }];
+    });
+    const rarity = Math.log(all.length / having.length);
+    for (const { found, count } of having) {
+      const length = found.section.text.length / averageLength;
+      const weight = (rarity * count) / (count + 0.3 + 0.9 * length);
+      scores.set(found, (scores.get(found) ?? 0) + weight);
+    }
+  }
+  const rank = (found: Found): number =>
+    (scores.get(found) ?? 0) * (found.page.part === "api" || found.page.part === "internals" ? 0.5 : 1);
+  const ranked = [...scores.keys()].toSorted((a, b) => rank(b) - rank(a)).slice(0, mostFound);
+  const [best] = ranked;
+  return best === undefined ? [] : ranked.filter((found) => rank(found) >= rank(best) / 2);
 }
 
 /** A section with those below it. */
@@ -249,5 +277,5 @@ function nothingAbout(pages: readonly Page[], wanted: string): string {
   const names = pages.flatMap(({ topic, sections }) => [topic, ...sections.map(({ heading }) => heading)]);
   const near = nearest(wanted, names);
   const tip = near === undefined ? "" : ` Did you mean ${JSON.stringify(near)}?`;
-  return `The documentation has no page and no heading ${JSON.stringify(wanted)}.${tip} To list the pages:\n  holdfast docs`;
+  return `The documentation has nothing about ${JSON.stringify(wanted)}.${tip} To list the pages:\n  holdfast docs`;
 }

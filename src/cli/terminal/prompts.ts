@@ -62,6 +62,15 @@ export class Prompts {
     ) as Promise<Value | typeof escaped>;
   }
 
+  /** Asks for yes or no, starting at no. The keys `y` and `n` answer at once. */
+  async agrees(message: string, signal: AbortSignal): Promise<boolean> {
+    return (
+      (await this.#run(signal, async ({ confirm: ask }, common) =>
+        ask({ ...common, message, initialValue: false, vertical: true }),
+      )) === true
+    );
+  }
+
   /** Asks for any number of options. */
   async chooseSeveral(
     message: string,
@@ -137,12 +146,8 @@ export async function confirm(
   { signal, press }: Pick<SignalWatch, "signal" | "press">,
 ): Promise<boolean> {
   const prompts = new Prompts(stdin, stderr, press);
-  const options = [
-    { value: "no", label: "No" },
-    { value: "yes", label: "Yes" },
-  ] as const;
   try {
-    return (await prompts.choose(sanitizeLine(question), options, "no", signal)) === "yes";
+    return await prompts.agrees(sanitizeLine(question), signal);
   } catch (error) {
     if (signal.aborted) return false;
     throw error;

@@ -12,7 +12,7 @@ import type { Finding, OpenSource, SourceHost, ToolSource } from "../source.ts";
 import { assertMcpOptions, type McpUpstreamOptions } from "./mcp-options.ts";
 import { PassThrough } from "./pass-through.ts";
 import { exchangedTokens } from "./token-exchange.ts";
-import { UpstreamConnection } from "./upstream-connection.ts";
+import { ServerAway, UpstreamConnection } from "./upstream-connection.ts";
 import { UpstreamTools } from "./upstream-tools.ts";
 
 /** What callers can be asked: a client that cannot be asked something answers for its user with `cancel`. */
@@ -59,7 +59,7 @@ class OpenUpstream implements OpenSource {
       await unlessAborted(opened.#refreshing, deadline.signal);
     } catch {
       host.onError(
-        new Error(`The server ${name} has not listed its tools yet. They are served once it has.`),
+        new ServerAway(`The server ${name} has not listed its tools yet. They are served once it has.`),
       );
     } finally {
       deadline.clear();

@@ -329,7 +329,7 @@ it("starts with a server that never lists its tools, and says so", { timeout: de
   vi.advanceTimersByTime(15_000);
   const { errors } = await starting;
   expect(errors.map(String)).toEqual([
-    "Error: The server mute has not listed its tools yet. They are served once it has.",
+    "ServerAway: The server mute has not listed its tools yet. They are served once it has.",
   ]);
 });
 
