@@ -1,6 +1,6 @@
 /** Reads the artifacts of tasks, for whoever may see the task. */
 
-import type { TaskStore } from "../store/store.ts";
+import type { ReserveMemory, TaskStore } from "../store/store.ts";
 import type { Artifact, StoredArtifact } from "../task/artifact.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { isSealed } from "../task/stored-text.ts";
@@ -14,6 +14,8 @@ export interface ArtifactRange {
   readonly from: number;
   /** At most so many bytes, and not more than `maxBodyBytes`; null: all of them. */
   readonly bytes: number | null;
+  /** More than 64 KiB are read only after this has resolved; the read rejects as it does. */
+  readonly reserve?: ReserveMemory | undefined;
 }
 
 /** A part of an artifact. */
@@ -25,6 +27,9 @@ export interface ArtifactPart {
 }
 
 const entriesPerPage = 500;
+
+/** As of outcomes, so many are read without asking for memory. */
+const unreservedBytes = 64 * 1024;
 
 type Journals = Pick<TaskStore, "journal" | "journalEnds" | "journalEntry">;
 
@@ -77,7 +82,7 @@ function artifactIn(
 export async function readRange(
   { store, blobs }: ArtifactReads & { readonly store: Journals },
   id: string,
-  { name, from, bytes }: ArtifactRange,
+  { name, from, bytes, reserve }: ArtifactRange,
   maxBodyBytes: number,
 ): Promise<ArtifactPart | undefined> {
   const artifact = await artifactNamed(store, id, name);
@@ -87,7 +92,10 @@ export async function readRange(
       "invalid_params",
       `Artifact ${JSON.stringify(name)} has ${artifact.bytes} bytes, and one read gives at most ${maxBodyBytes}. Read it in parts: add ?from=0&bytes=${maxBodyBytes} to its URI.`,
     );
-  return readArtifact({ store, blobs }, id, artifact, from, Math.min(bytes ?? maxBodyBytes, maxBodyBytes));
+  const most = Math.min(bytes ?? maxBodyBytes, maxBodyBytes);
+  const size = Math.min(most, artifact.bytes - from);
+  if (size > unreservedBytes) await reserve?.(size);
+  return readArtifact({ store, blobs }, id, artifact, from, most);
 }
 
 /**

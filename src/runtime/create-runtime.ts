@@ -195,6 +195,13 @@ class LocalRuntime implements Runtime {
     return this.#shown(snapshot);
   }
 
+  hasEnded(id: string, requestor: Requestor): Promise<boolean> {
+    return this.#record(id, requestor).then(
+      ({ finishedAt }) => finishedAt !== null,
+      () => false,
+    );
+  }
+
   async list(requestor: Requestor, page: ListPage): Promise<readonly TaskRecord[]> {
     await this.#lifecycle.running();
     const visible = await listVisible(this.#services, requestor, page);

@@ -189,6 +189,8 @@ export interface Runtime {
    * resolved; the result rejects as that does.
    */
   get(id: string, requestor: Requestor, why?: "unasked", reserve?: ReserveMemory): Promise<TaskSnapshot>;
+  /** Whether the requestor has such a task, and it has ended; false if that cannot be read. */
+  hasEnded(id: string, requestor: Requestor): Promise<boolean>;
   /** Records that the result of the task, which was read before, goes to its requestor, by this method or polling tool. */
   retrieved(task: TaskRecord, via: string): void;
   /** The answer that told the client the id of its new task did not reach it: see `abandonAfterMs`. */

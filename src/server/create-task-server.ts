@@ -149,6 +149,7 @@ export function createTaskServer({
       onError(error);
       throw error;
     });
+  const pipes = { dispatcher, identity, errorOf, amendmentFor, clock };
   const create: TaskServer["create"] = async (context, owner, streams) => {
     if (context.era === "legacy") return (await openSession(context, owner, streams)).server;
     const { principal } = owner;
@@ -158,7 +159,7 @@ export function createTaskServer({
     });
     // Over HTTP, what is ours never gets here.
     if (context.requestInfo !== undefined) return tracing === undefined ? mcp : tracedServer(mcp, tracing);
-    const pipe = new PipeDispatcher({ dispatcher, identity, principal, errorOf, amendmentFor, clock });
+    const pipe = new PipeDispatcher({ ...pipes, principal, reserve: streams?.reserve });
     const onConnected = (): (() => void) => follow({ isReady: () => true, streams: onePipe });
     const open = tracing && new ConnectionTraces({ tracing, transport: "stdio" });
     return new DispatchedServer(mcp, pipe, onConnected, open).server;
@@ -205,8 +206,8 @@ export function createTaskServer({
     ready: () => runtime.ready(storeAnswerMs),
     openSession: (context, owner, streams) => reported(openSession(context, owner, streams)),
     create: (context, owner, streams) => reported(create(context, owner, streams)),
-    poll: (request, owner, extra) =>
-      new SessionDispatcher(services, owner, noSession).answer(request, extra, tracing),
+    poll: (request, owner, streams, extra) =>
+      new SessionDispatcher(services, owner, streams).answer(request, extra, tracing),
     isRepeatable: ({ method, params = {} }) =>
       repeatable.includes(method) ||
       (method === "tools/call" &&

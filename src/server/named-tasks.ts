@@ -1,4 +1,5 @@
 import type { Runtime } from "../runtime/runtime.ts";
+import type { ReserveMemory } from "../store/store.ts";
 import { isStopping, isUnknownTask } from "../task/fault.ts";
 import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
 import { isTerminal } from "../task/outcome.ts";
@@ -53,6 +54,7 @@ export async function findTask(
   runtime: Runtime,
   owner: PlainOwner,
   typed: string,
+  reserve: ReserveMemory | undefined,
 ): Promise<TaskSnapshot | undefined> {
   const { principal, scopes } = owner;
   const scope = scopeOf(owner);
@@ -62,7 +64,8 @@ export async function findTask(
       ? undefined
       : await runtime.find({ generation: plain, scope, wireId });
   try {
-    return await runtime.get(found ?? typed.trim(), { generation: plain, principal, scopes });
+    const requestor = { generation: plain, principal, scopes } as const;
+    return await runtime.get(found ?? typed.trim(), requestor, undefined, reserve);
   } catch (error) {
     if (isUnknownTask(error)) return undefined;
     throw error;

@@ -19,6 +19,7 @@ import {
 import { type Capabilities, completeResult, wireError } from "../generation/2026-07-28.ts";
 import type { JsonRpcError, Outcome } from "../task/outcome.ts";
 import type { JsonWithBytes } from "./json-with-bytes.ts";
+import type { ReserveMemory } from "../store/store.ts";
 import type { ServerEvents } from "../runtime/events/server-events.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { OnError } from "./faults.ts";
@@ -196,6 +197,8 @@ export interface ToolRequest {
   readonly transport?: TransportInfo | undefined;
   /** Undefined if nothing is traced. */
   readonly trace?: RequestTrace | undefined;
+  /** For what is read for its answer; left out if nothing counts that. */
+  readonly reserve?: ReserveMemory | undefined;
 }
 
 /** Under which the sender of a request wants progress; undefined: it wants none. */

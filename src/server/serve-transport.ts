@@ -17,6 +17,7 @@ import { authInfoOf } from "./http/sessions/incoming.ts";
 import { type Sender, senderFrom, senderOf, subjectOf } from "./http/identify.ts";
 import { onePipe } from "./streams.ts";
 import { messageFault, nodeFault } from "./limits.ts";
+import { reserveOnPipe } from "./http/unread-bytes.ts";
 import type { MessageContext } from "./request.ts";
 
 /** When an open request may have been answered, in ms. */
@@ -146,7 +147,8 @@ export async function serveTransport(
   const sender = senderIn(options);
   const { principal } = sender;
   await server.start();
-  const session = await server.openSession({ era: "legacy", ...authInfoOf(sender) }, sender, onePipe);
+  const context = { era: "legacy" as const, ...authInfoOf(sender) };
+  const session = await server.openSession(context, sender, { ...onePipe, reserve: reserveOnPipe() });
   const caller = new CallerTransport(transport, { server, sender });
   await session.connect(new RatedTransport(caller, { server, principal, maxOpenRequests }));
   return { close: () => session.close() };

@@ -1,4 +1,21 @@
 import type { RequestId } from "@modelcontextprotocol/server";
+import type { ReserveMemory } from "../store/store.ts";
+
+/**
+ * Waits until there is memory for an answer of so many bytes. Call what it resolves with once the answer was passed on. Rejects with the
+ * reason of the signal.
+ */
+export type ReserveAnswer = (bytes: number, signal: AbortSignal) => Promise<() => void>;
+
+/** The memory for the answer to one request, which is reserved once, and released by what `afterAnswer` gets. Undefined: nothing counts it. */
+export function memoryFor(
+  request: { readonly signal: AbortSignal },
+  reserve: ReserveAnswer | undefined,
+  afterAnswer: (release: () => void) => void,
+): ReserveMemory | undefined {
+  let reserved: Promise<void> | undefined;
+  return reserve && ((bytes) => (reserved ??= reserve(bytes, request.signal).then(afterAnswer)));
+}
 
 /**
  * The streams of a connection: where a message can reach the client now. On Streamable HTTP each request has its own stream for its answer,
@@ -7,6 +24,8 @@ import type { RequestId } from "@modelcontextprotocol/server";
 export interface Streams {
   /** A name of the session for records, if there is one: its id is only for its client. */
   readonly sessionKey: string | undefined;
+  /** Left out if nothing counts what waits for the client. */
+  readonly reserve?: ReserveAnswer | undefined;
   /** Eight letters or digits that distinguish the processes that serve the session; left out if only one does. */
   readonly processName?: string | undefined;
   /** Whether there is a stream for messages that belong to no request. */

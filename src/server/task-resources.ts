@@ -10,6 +10,7 @@ import {
   type TaskResource,
 } from "../generation/extensions.ts";
 import type { ArtifactPart } from "../runtime/artifacts.ts";
+import type { ReserveMemory } from "../store/store.ts";
 import type { Requestor, Runtime } from "../runtime/runtime.ts";
 import { HoldfastError, isUnknownTask } from "../task/fault.ts";
 import { generations as known, type GenerationName, type TaskRecord } from "../task/record.ts";
@@ -62,15 +63,16 @@ export function namedResourceOf(
 
 /**
  * What a `resources/read` is answered with. For a task that does not exist, or is another's, it is refused as the SDK refuses
- * an unknown resource (A-40). `toBlob` gives what stands for bytes that are no text.
+ * an unknown resource (A-40). Bytes of artifacts are read once there is memory for them. `toBlob` gives what stands for bytes that are no text.
  */
 export async function readTaskResource(
   runtime: Runtime,
   resource: TaskResource | ArtifactResource,
   reader: LineReader,
+  reserve: ReserveMemory | undefined,
   toBlob = (data: Buffer): string => data.toString("base64"),
 ): Promise<JsonObject> {
-  if (!("list" in resource)) return readArtifactResource(runtime, resource, reader, toBlob);
+  if (!("list" in resource)) return readArtifactResource(runtime, resource, reader, reserve, toBlob);
   const { uri, list, after } = resource;
   const page = { list, after, limit: mostLines };
   const lines = await ofTask(runtime, resource, reader, (id, requestor) =>
@@ -85,6 +87,7 @@ async function readArtifactResource(
   runtime: Runtime,
   resource: ArtifactResource,
   reader: LineReader,
+  reserve: ReserveMemory | undefined,
   toBlob: (data: Buffer) => string,
 ): Promise<JsonObject> {
   const { uri, task, name, from, bytes } = resource;
@@ -95,7 +98,7 @@ async function readArtifactResource(
     return { contents: [{ uri, mimeType: linesMimeType, text }] };
   }
   const part = await ofTask(runtime, resource, reader, (id, requestor) =>
-    runtime.artifact(id, requestor, { name, from, bytes }),
+    runtime.artifact(id, requestor, { name, from, bytes, reserve }),
   );
   if (part === undefined) throw resourceNotFound(uri);
   return { contents: [contentsOf(uri, part, toBlob)] };

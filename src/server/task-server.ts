@@ -1,11 +1,6 @@
 import type { SecretName } from "../runtime/secrets.ts";
 import type { Secret } from "../task/secret.ts";
-import type {
-  JSONRPCRequest,
-  McpRequestContext,
-  McpServer,
-  MessageExtraInfo,
-} from "@modelcontextprotocol/server";
+import type { JSONRPCRequest, McpRequestContext, McpServer } from "@modelcontextprotocol/server";
 import type { Admin } from "../admin/operations.ts";
 import type { TaskListening } from "../generation/2026-07-28-listen.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -14,7 +9,7 @@ import type { ServerEvents } from "../runtime/events/server-events.ts";
 import type { RuntimeSettings } from "../runtime/options.ts";
 import type { SessionStore } from "../store/session-store.ts";
 import type { Dispatcher } from "./2026-07-28/dispatcher.ts";
-import type { Answer, Owner } from "./request.ts";
+import type { Answer, MessageContext, Owner } from "./request.ts";
 import type { ErrorOf, OnError } from "./faults.ts";
 import type { Listening } from "./listen/listening.ts";
 import type { Rates } from "./rates.ts";
@@ -81,7 +76,12 @@ export interface TaskServer {
    * Answers a request about tasks that came without a session and does not need the author's server; undefined if the author's server may
    * answer it.
    */
-  poll(request: JSONRPCRequest, owner: Owner, extra: MessageExtraInfo): Promise<Answer> | undefined;
+  poll(
+    request: JSONRPCRequest,
+    owner: Owner,
+    streams: Streams,
+    extra: MessageContext,
+  ): Promise<Answer> | undefined;
   /** Whether the server can repeat a request of a session itself: the request changes nothing, and may take long. */
   isRepeatable(request: JSONRPCRequest): boolean;
   /** The number of requests that wait for the end of a task. A stop does not wait for them. */

@@ -117,8 +117,9 @@ it("have each message once, on the stream where it belongs [B-074 B-085 B-086 B-
   const { taskId } = (started["result"] as { task: { taskId: string } }).task;
   const calls = [await peer.begin("tools/call", report("a")), await peer.begin("tools/call", report("b"))];
   expect((await peer.call("announce"))["result"]).toMatchObject(text("announced"));
+  const result = await peer.begin("tasks/result", { taskId });
   for (const name of ["b", "durable", "a"]) open(name);
-  const waiting = await eventsOf(await peer.begin("tasks/result", { taskId }));
+  const waiting = await eventsOf(result);
   const streams = [...(await Promise.all(calls.map(eventsOf))), waiting];
   // Until the task has ended for the stream of the session too, and so has all that was said before.
   const session: Event[] = [];

@@ -226,10 +226,10 @@ it("resumes no stream of another's by the ids of its events", async () => {
   const { http } = await stage();
   const [alice, bob] = [await open(http.url, "alice"), await open(http.url, "bob")];
   const hers = await alice.listen();
-  const id = await start(alice, "completes", secret);
+  const call = { name: "completes", arguments: { word: secret }, task: {} };
+  const second = await (await alice.begin("tools/call", call)).next();
+  const id = resultOf<{ task: { taskId: string } }>(second?.message ?? {}).task.taskId;
   const first = await hers.next();
-  const result = await alice.begin("tasks/result", { taskId: id });
-  const second = await result.next();
   const [log = "", stream = ""] = second?.id?.split("-") ?? [];
   expect(stream).not.toBe("");
   const by = async (lastEventId: string): Promise<string> =>

@@ -279,9 +279,14 @@ it.each([true, false])("lets an author's server ask for more scopes, with sessio
   );
 });
 
-it("answers a request about a task on a stream where a client wants one, and refuses what is wrong with it [B-065]", async () => {
+it("answers a request about a task as JSON unless it waits, and refuses what is wrong with it [B-065]", async () => {
+  const open = Promise.withResolvers<void>();
   const { http } = await serve({
-    tools: (tasks) => tasks.tool("bare", {}, () => text("bare")),
+    tools: (tasks) =>
+      tasks.tool("bare", {}, async () => {
+        await open.promise;
+        return text("bare");
+      }),
     http: { anonymous: "shared" },
   });
   const peer = await SessionClient.open(http.url);
@@ -299,6 +304,17 @@ it("answers a request about a task on a stream where a client wants one, and ref
   expect(await answered(ask, { "mcp-protocol-version": "2025-06-18" })).toEqual([200, json]);
   expect(await answered([{ jsonrpc: "2.0", ...ask }])).toEqual([400, json]);
   expect(await answered({ ...ask, method: "tasks/result" })).toEqual([200, stream]);
+  open.resolve();
+  expect(await peer.request("tasks/result", { taskId })).toMatchObject({ result: text("bare") });
+  const settled = await peer.post({ ...ask, method: "tasks/result" });
+  expect([settled.headers.get("content-type"), await settled.json()]).toMatchObject([
+    json,
+    { id: 1, result: text("bare") },
+  ]);
+  expect(await answered({ ...ask, method: "tasks/result", params: { taskId: "none" } })).toEqual([
+    200,
+    stream,
+  ]);
 });
 
 it.each([

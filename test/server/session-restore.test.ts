@@ -325,8 +325,7 @@ it("asks again on the session's stream what a task asked before the restart [A-1
   while (message?.["method"] !== "elicitation/create");
   expect(message).toMatchObject({ params: { message: "Sure?" } });
   await peer.post({ id: message["id"], result: { action: "decline" } });
-  const result = await (await peer.begin("tasks/result", { taskId })).rest();
-  expect(result.at(-1)).toMatchObject({ result: text("decline") });
+  expect(await peer.request("tasks/result", { taskId })).toMatchObject({ result: text("decline") });
 });
 
 it("sends on the stream of a session what its server said while the session was restored", async () => {

@@ -153,11 +153,11 @@ export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
     return { result: { ...wireTask((await getTask(session, id, request)).task) } };
   },
 
-  async "tasks/result"({ id: request, params, signal, access, trace }, session) {
+  async "tasks/result"({ id: request, params, signal, access, trace, reserve }, session) {
     const { connection, subscriptions } = session;
     const id = await session.find(readTaskId("tasks/result", params));
     const over = AbortSignal.any([signal, connection.lost(request, signal)]);
-    const wait = { connection, request, signal: over };
+    const wait = { connection, request, signal: over, reserve };
     const finished = await subscriptions.finished(id, requestorWith(session, access), wait);
     trace?.about(id);
     session.runtime.retrieved(finished.task, "tasks/result");

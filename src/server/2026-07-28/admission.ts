@@ -1,4 +1,3 @@
-import type { ReserveMemory } from "../../store/store.ts";
 import {
   classifyInboundRequest,
   CLIENT_CAPABILITIES_META_KEY,
@@ -124,8 +123,6 @@ export interface RequestStream {
   afterAnswer(action: (end: AnswerEnd) => void): void;
   /** Runs `action` if the answer is never sent, or the transport learns that the client cannot have got it. */
   onUndelivered(action: () => void): void;
-  /** Waits until there is memory for a large answer; left out if nothing counts it. Rejects if the answer is not wanted any more. */
-  readonly reserve?: ReserveMemory | undefined;
   /**
    * After the signal of a request aborted: what its client did; undefined if it did nothing, because the server stops or the connection
    * ended.

@@ -99,7 +99,7 @@ export class Dispatcher {
   /** The checks come in the order capability, params, task. */
   async #aboutTask(
     method: TasksMethod,
-    { params, access, trace, stream, author: { serverInfo } }: OpenRequest,
+    { params, access, trace, reserve, author: { serverInfo } }: OpenRequest,
     { capabilities, principal }: Caller,
   ): Promise<Answer | TextAnswer> {
     const missing = missingForMethod(method, capabilities);
@@ -110,7 +110,7 @@ export class Dispatcher {
     const requestor = { generation, principal, scopes: access?.scopes };
     switch (command.type) {
       case "get": {
-        const snapshot = await runtime.get(taskId, requestor, undefined, stream.reserve);
+        const snapshot = await runtime.get(taskId, requestor, undefined, reserve);
         trace?.about(taskId);
         rates.advertised(taskId, principal, snapshot.task.pollIntervalMs);
         runtime.retrieved(snapshot.task, method);
@@ -129,10 +129,12 @@ export class Dispatcher {
   /** Answers like the SDK without hints from an author: the client must not cache what it read, because more will follow. */
   async #read(resource: TaskResource | ArtifactResource, request: OpenRequest): Promise<Answer | TextAnswer> {
     let data: Buffer | undefined;
-    const result = await readTaskResource(this.#setup.runtime, resource, lineReader(request), (blob) => {
+    const toBlob = (blob: Buffer): string => {
       data = blob;
       return "";
-    });
+    };
+    const reader = lineReader(request);
+    const result = await readTaskResource(this.#setup.runtime, resource, reader, request.reserve, toBlob);
     const complete = completeResult({ ...result, ttlMs: 0, cacheScope: "private" });
     const answer = signed({ result: complete }, request.author.serverInfo);
     if (data === undefined || !("result" in answer)) return answer;

@@ -127,7 +127,7 @@ export interface RoundCall {
  */
 export async function resumed(
   runtime: Runtime,
-  { params, access }: Pick<ToolRequest, "params" | "access">,
+  { params, access, reserve }: Pick<ToolRequest, "params" | "access" | "reserve">,
   principal: string | null,
   orElse?: "another kind",
 ): Promise<TaskRecord | undefined> {
@@ -141,7 +141,7 @@ export async function resumed(
   if (opened === undefined) return undefined;
   const { task: id, generation } = opened.content as Content;
   const requestor = { generation, principal, scopes: access?.scopes };
-  const { task } = await runtime.get(id, requestor);
+  const { task } = await runtime.get(id, requestor, undefined, reserve);
   // Each by itself: an invalid answer must not cause the valid ones to be asked for again.
   for (const answer of answersIn(inputResponses)) {
     try {

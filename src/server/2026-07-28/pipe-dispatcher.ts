@@ -9,6 +9,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Answer } from "../request.ts";
 import type { ErrorOf } from "../faults.ts";
+import type { ReserveAnswer } from "../streams.ts";
 import type { Amend, DispatchContext, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
 import { authorIdentity, type AuthorIdentity, type ServerIdentity } from "../server-identity.ts";
 import { readMethod } from "../task-resources.ts";
@@ -19,6 +20,8 @@ export interface PipeSetup {
   readonly dispatcher: Dispatcher;
   readonly identity: ServerIdentity;
   readonly principal: string | null;
+  /** As that of its streams. */
+  readonly reserve: ReserveAnswer | undefined;
   readonly errorOf: ErrorOf;
   readonly clock: Pick<Clock, "uniqueName">;
   /** As that of the server. */
@@ -28,6 +31,7 @@ export interface PipeSetup {
 /** A connection of protocol 2026-07-28 on which all requests come, as on stdio. Its end calls nothing off. */
 export class PipeDispatcher implements WireDispatcher {
   readonly errorOf: ErrorOf;
+  readonly reserve: ReserveAnswer | undefined;
   readonly #setup: PipeSetup;
   /** What we ask the author's server by ourselves, under ids that no client can know. */
   readonly #asked = new Map<RequestId, PromiseWithResolvers<Answer>>();
@@ -37,13 +41,14 @@ export class PipeDispatcher implements WireDispatcher {
   constructor(setup: PipeSetup) {
     this.#setup = setup;
     this.errorOf = setup.errorOf;
+    this.reserve = setup.reserve;
   }
 
   dispatch(request: JSONRPCRequest): Handle | undefined {
     const { dispatcher, principal } = this.#setup;
     const { id, method, params = {} } = request;
     if (!dispatcher.owns(method, params)) return undefined;
-    return async ({ signal, forward, trace }) => {
+    return async ({ signal, forward, trace, reserve }) => {
       // Where a call is ours only because it is a repeat, asking would run the author's tool.
       if (!isExact(request) && dispatcher.owns(method, { name: params["name"], uri: params["uri"] })) {
         // The author's server has no such resource: about the rest of the request any method tells.
@@ -64,6 +69,7 @@ export class PipeDispatcher implements WireDispatcher {
         stream,
         author,
         trace,
+        reserve,
       });
       if (answer === undefined) throw signal.reason;
       return "resultText" in answer

@@ -12,7 +12,9 @@ import {
   type TransportSendOptions,
 } from "@modelcontextprotocol/server";
 import type { JsonObject } from "../../generation/message.ts";
+import type { ReserveMemory } from "../../store/store.ts";
 import type { Answer, MessageContext, RequestTrace } from "../request.ts";
+import { memoryFor, type ReserveAnswer } from "../streams.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { ConnectionTraces } from "../tracing.ts";
 
@@ -74,6 +76,8 @@ export interface DispatchContext {
   readonly forward: (message: JSONRPCMessage) => void;
   /** The trace of the request; undefined if nothing is traced. */
   readonly trace?: RequestTrace | undefined;
+  /** As that of a `ToolRequest`. */
+  readonly reserve?: ReserveMemory | undefined;
 }
 
 /** Answers a request; rejects with its fault, or with the reason of the signal. */
@@ -86,6 +90,8 @@ export type Amend = (result: JsonObject) => JsonObject;
 export interface WireDispatcher {
   /** The error that a request is answered with for its fault. */
   readonly errorOf: ErrorOf;
+  /** As that of its streams. */
+  readonly reserve?: ReserveAnswer | undefined;
   /** How a request is answered; undefined for one that the SDK answers. */
   dispatch(request: JSONRPCRequest, extra?: MessageContext): Handle | undefined;
   /** How the SDK's result for a request is amended; undefined: not at all. */
@@ -242,7 +248,10 @@ export class DispatchTransport implements Transport {
     try {
       await Promise.resolve(); // a cancel in the same batch comes first
       if (signal.aborted) return undefined;
-      const answer = await handle({ signal, forward: (message) => this.onmessage?.(message, extra), trace });
+      const forward = (message: JSONRPCMessage): void => this.onmessage?.(message, extra);
+      const released = (release: () => void): void => this.#afterAnswers.add(id, release);
+      const reserve = memoryFor(controller, this.#dispatcher.reserve, released);
+      const answer = await handle({ signal, forward, trace, reserve });
       return signal.aborted ? undefined : answer;
     } catch (thrown) {
       if (signal.aborted && thrown === signal.reason) return undefined;

@@ -1,4 +1,3 @@
-import type { ReserveMemory } from "../../store/store.ts";
 import type { ExactMessage, RequestStream } from "../2026-07-28/admission.ts";
 import type { AnswerEnd } from "../dispatch/dispatch-transport.ts";
 import { legacyMissingCapability } from "../faults.ts";
@@ -15,6 +14,7 @@ import {
 } from "./outgoing-stream.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import type { Answer, TextAnswer } from "../request.ts";
+import { memoryFor } from "../streams.ts";
 import type { JsonWithBytes } from "../json-with-bytes.ts";
 import { cutOff } from "./refusals.ts";
 import { acceptedForm, type AnswerForm } from "./sessions/request-ids.ts";
@@ -42,7 +42,6 @@ type Ending = "answered" | "closed by us" | "closed by its client";
  * stream of events of it if its client accepts one.
  */
 export class Exchange implements RequestStream {
-  readonly reserve: ReserveMemory | undefined;
   #outgoing: Promise<Outgoing> | undefined;
   #settle: (outgoing: Outgoing) => void;
   readonly #count: (cut: () => void) => Backlog;
@@ -54,20 +53,10 @@ export class Exchange implements RequestStream {
   #silence: NodeJS.Timeout | undefined;
   #over: Ending | undefined;
 
-  /** `count` begins to count what waits, which `cut` drops. `reserve` is that of `UnreadBytes`. */
-  constructor(
-    count: (cut: () => void) => Backlog,
-    form: AnswerForm = "stream",
-    reserve?: (bytes: number) => Promise<() => void>,
-  ) {
+  /** `count` begins to count what waits, which `cut` drops. */
+  constructor(count: (cut: () => void) => Backlog, form: AnswerForm = "stream") {
     this.#count = count;
     this.#form = form;
-    this.reserve =
-      reserve &&
-      (async (bytes) => {
-        this.afterAnswer(await reserve(bytes));
-        this.signal.throwIfAborted(); // before it is read
-      });
     const { promise, resolve } = Promise.withResolvers<Outgoing>();
     this.#outgoing = promise;
     this.#settle = (outgoing) => {
@@ -188,11 +177,8 @@ export class TaskRequests {
   ): Exchange {
     const { dispatcher, identity, legacyErrorCodes, tracing } = this.#server;
     const { principal, access, auth, authInfo } = sender;
-    const exchange = new Exchange(
-      (cut) => this.#unread.open(shareOf(sender), cut),
-      acceptedForm(accept),
-      (bytes) => this.#unread.reserve(shareOf(sender), bytes),
-    );
+    const share = shareOf(sender);
+    const exchange = new Exchange((cut) => this.#unread.open(share, cut), acceptedForm(accept));
     this.#open.add(exchange);
     if (method === "tools/call") exchange.keepAlive(); // the others are answered at once
     const trace = tracing?.begin({ id, method, params }, "http");
@@ -211,6 +197,9 @@ export class TaskRequests {
       auth,
       transport: { authInfo, http },
       stream: exchange,
+      reserve: memoryFor(exchange, this.#unread.reserveFor(share), (release) =>
+        exchange.afterAnswer(release),
+      ),
       author: identity.known(principal) ?? { serverInfo: {}, logs: false },
       get signal() {
         return exchange.signal;

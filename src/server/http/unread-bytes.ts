@@ -1,4 +1,5 @@
 import type { Share } from "../limits.ts";
+import type { ReserveAnswer } from "../streams.ts";
 
 /** What waits for one client, of one answer or stream. */
 export interface Backlog {
@@ -112,13 +113,15 @@ export class UnreadBytes {
     }
     return largest;
   }
+
   /**
-   * Resolves when an answer that takes so many bytes in the store may be read; call what it resolves with once the answer was passed on, or is
-   * not wanted any more. The bytes count as waiting from now on. Who asks for many large answers does not hold up others, and between two of
-   * them the event loop goes on.
+   * Resolves when an answer that takes so many bytes in the store may be read; call what it resolves with once the answer was passed on. The
+   * bytes count as waiting from now on. Rejects with the reason of `signal`, which aborts when the answer is not wanted any more. Who asks for
+   * many large answers does not hold up others, and between two of them the event loop goes on.
    */
-  async reserve(holder: Share, bytes: number): Promise<() => void> {
-    if (this.#reserved === mostReserved) await this.#turn(holder);
+  async reserve(holder: Share, bytes: number, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    if (this.#reserved === mostReserved) await this.#turn(holder, signal);
     else this.#reserved += 1;
     const backlog = this.open(holder, nothing); // nothing of it can be dropped yet
     backlog.hold(bytes);
@@ -128,10 +131,26 @@ export class UnreadBytes {
     };
   }
 
-  #turn(holder: Share): Promise<void> {
-    return new Promise((resolve) => {
+  /** `reserve` for the answers of one connection. */
+  reserveFor(holder: Share): ReserveAnswer {
+    return (bytes, signal) => this.reserve(holder, bytes, signal);
+  }
+
+  #turn(holder: Share, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
       const turns = this.#turns.get(holder) ?? [];
-      turns.push(resolve);
+      const begin = (): void => {
+        signal.removeEventListener("abort", leave);
+        resolve();
+      };
+      const leave = (): void => {
+        const place = turns.indexOf(begin);
+        turns.splice(place, 1);
+        if (turns.length === 0) this.#turns.delete(holder);
+        reject(signal.reason as Error);
+      };
+      signal.addEventListener("abort", leave, { once: true });
+      turns.push(begin);
       this.#turns.set(holder, turns);
     });
   }
@@ -144,4 +163,9 @@ export class UnreadBytes {
     if (begin === undefined) this.#reserved -= 1;
     else begin();
   }
+}
+
+/** Nobody else shares the memory of answers on a pipe: a few large ones are read at once. */
+export function reserveOnPipe(): ReserveAnswer {
+  return new UnreadBytes(Infinity).reserveFor(null);
 }

@@ -4,6 +4,7 @@ import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { errorResult, resultOutcome } from "../../task/outcome.ts";
 import { cancelledByCaller } from "../../task/status-text.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
+import type { ReserveMemory } from "../../store/store.ts";
 import type { Answer } from "../request.ts";
 import { type OnError, waitOutStop } from "../faults.ts";
 import { type LogLine, logLines, newestShown, sentProgress, shownProgress } from "../log-messages.ts";
@@ -147,9 +148,10 @@ export class PlainCalls {
     };
     try {
       call.attend?.(task.id, task, over.signal);
-      const [runtime, onError] = [this.#runtime, this.#onError];
       const report = (snapshot: TaskSnapshot): Promise<void> => log.upTo(snapshot.task);
-      const wait = { runtime, onError, task, report, isAnswerable, signal, deadline: deadline.signal };
+      const { reserve } = call.request;
+      const services = { runtime: this.#runtime, onError: this.#onError, reserve };
+      const wait = { ...services, task, report, isAnswerable, signal, deadline: deadline.signal };
       return await this.#answer(await waitForTask(wait), call, policy, follower);
     } catch (error) {
       if (!signal.aborted && deadline.signal.aborted && error === deadline.signal.reason) {
@@ -327,6 +329,8 @@ export interface WaitOptions {
   readonly report: (snapshot: TaskSnapshot) => Promise<void>;
   /** Called with the task after that; returns whether the caller can be answered. */
   readonly isAnswerable: (snapshot: TaskSnapshot) => boolean;
+  /** As that of the call. */
+  readonly reserve?: ReserveMemory | undefined;
   /** Aborts when the caller leaves. */
   readonly signal: AbortSignal;
   /** Aborts when the caller has waited long enough. */
@@ -354,7 +358,7 @@ export async function waitForTask(options: WaitOptions): Promise<TaskSnapshot> {
 /** Reads the task now and after each change. */
 async function readUntil(
   isEnd: (snapshot: TaskSnapshot) => boolean,
-  { runtime, onError, task, report }: WaitOptions,
+  { runtime, onError, task, report, reserve }: WaitOptions,
   signal: AbortSignal,
 ): Promise<TaskSnapshot> {
   let changed = false;
@@ -365,7 +369,7 @@ async function readUntil(
   });
   const patience = { clock: runtime.clock, onError };
   const read = async (): Promise<TaskSnapshot> => {
-    const snapshot = await runtime.get(task.id, task);
+    const snapshot = await runtime.get(task.id, task, undefined, reserve);
     await report(snapshot);
     return snapshot;
   };

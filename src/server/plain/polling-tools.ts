@@ -156,7 +156,7 @@ export class PollingTools {
     if (kind === "list") return this.#list(call);
     const { reference } = args;
     const typed = typeof reference === "string" ? reference : "";
-    const snapshot = await findTask(this.#runtime, call.owner, typed);
+    const snapshot = await findTask(this.#runtime, call.owner, typed, call.request.reserve);
     if (snapshot === undefined) return this.#unknown(typed, call);
     call.request.trace?.about(snapshot.task.id);
     switch (kind) {

@@ -40,9 +40,9 @@ export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
     return { result: { ...getTaskResult(await getTask(session, id, request)) } };
   },
 
-  async "tasks/result"({ params, access, trace }, session) {
+  async "tasks/result"({ params, access, trace, reserve }, session) {
     const id = await session.find(readTaskId("tasks/result", params));
-    const snapshot = await session.runtime.get(id, requestorWith(session, access));
+    const snapshot = await session.runtime.get(id, requestorWith(session, access), undefined, reserve);
     trace?.about(id);
     const result = taskResult(snapshot);
     session.runtime.retrieved(snapshot.task, "tasks/result");

@@ -6,7 +6,7 @@ import type { Connection } from "../connection/connection.ts";
 import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import type { OtherRequest } from "../../runtime/tool/registry.ts";
-import type { Access } from "../request.ts";
+import type { Access, MessageContext } from "../request.ts";
 import type { ErrorOf, OnError } from "../faults.ts";
 import type { Rates } from "../rates.ts";
 import type { TaskSubscriptions } from "../subscriptions/subscriptions.ts";
@@ -148,4 +148,12 @@ export interface SessionContext {
   readonly access: Access | undefined;
   /** Whether the author's server answers such requests. */
   readonly serves: (method: OtherRequest) => boolean;
+}
+
+/** What the sender of a message of a session may do; undefined if nothing limits that. */
+export function accessOf(
+  { access }: Pick<SessionContext, "access">,
+  extra: MessageContext | undefined,
+): Access | undefined {
+  return access && { ...access, scopes: extra?.authInfo?.scopes ?? [] };
 }

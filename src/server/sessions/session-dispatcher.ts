@@ -15,9 +15,10 @@ import type { Amend, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-t
 import { initializeResult, recognisedMsOfAsked, sessionTools, withTemplates } from "../dispatch/merge.ts";
 import { refusalOf } from "../faults.ts";
 import { cancelNamed, ForwardedRequests, sepSessionOf } from "../sep-1686/forwarded-requests.ts";
-import type { Streams } from "../streams.ts";
+import { memoryFor, type ReserveAnswer, type Streams } from "../streams.ts";
 import type { RequestTracing } from "../tracing.ts";
-import { Client, type SessionContext, type SessionServices } from "./session-context.ts";
+import { accessOf, Client, type SessionContext, type SessionServices } from "./session-context.ts";
+import { requestorWith } from "./task-session.ts";
 import { SessionRequests } from "./session-requests.ts";
 
 /** How many tasks of one session are followed after a restart. */
@@ -70,6 +71,10 @@ export class SessionDispatcher implements WireDispatcher {
     return this.#connection.protocolVersion;
   }
 
+  get reserve(): ReserveAnswer | undefined {
+    return this.#connection.streams.reserve;
+  }
+
   errorOf(thrown: unknown): JsonRpcError {
     const { rates, errorOf } = this.#services;
     if (isUnknownTask(thrown)) rates.missed(this.#connection.principal);
@@ -95,9 +100,12 @@ export class SessionDispatcher implements WireDispatcher {
 
   async #answered(handle: Handle, trace: RequestTrace | undefined): Promise<Answer> {
     const { signal } = new AbortController();
-    const answer = await handle({ signal, forward: () => undefined, trace })
+    let release = (): void => undefined;
+    const reserve = memoryFor({ signal }, this.reserve, (action) => void (release = action));
+    const answer = await handle({ signal, forward: () => undefined, trace, reserve })
       .catch((thrown: unknown) => ({ error: this.errorOf(thrown) }))
       .finally(() => this.closed());
+    release();
     trace?.answered(answer);
     return answer;
   }
@@ -112,6 +120,14 @@ export class SessionDispatcher implements WireDispatcher {
         if (!context.signal.aborted) events.emit(refusalOf(thrown, { principal, method }));
         throw thrown;
       });
+  }
+
+  /** Whether a `tasks/result` of 2025-11-25 is about a task of its sender that has ended. */
+  async isSettled({ params }: JSONRPCRequest, extra: MessageContext): Promise<boolean> {
+    const { core: session } = this.#context;
+    const taskId = params?.["taskId"];
+    if (typeof taskId !== "string") return false;
+    return session.runtime.hasEnded(taskId, requestorWith(session, accessOf(this.#context, extra)));
   }
 
   /** As `SessionRequests.resume`. */

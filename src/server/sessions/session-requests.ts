@@ -14,9 +14,10 @@ import {
   refuseCall,
   taskCreated,
 } from "../2025-11-25/tasks.ts";
-import type { Access, Answer, MessageContext, ToolRequest, TransportInfo } from "../request.ts";
+import type { Answer, MessageContext, ToolRequest, TransportInfo } from "../request.ts";
 import { list as sepList, methods as sepMethods } from "../sep-1686/tasks.ts";
 import {
+  accessOf,
   listMethod,
   type SessionContext,
   type SessionGeneration,
@@ -41,7 +42,8 @@ import {
   taskResourceOf,
   unsubscribeMethod,
 } from "../task-resources.ts";
-import type { Handle } from "../dispatch/dispatch-transport.ts";
+import type { DispatchContext, Handle } from "../dispatch/dispatch-transport.ts";
+import type { ReserveMemory } from "../../store/store.ts";
 import { isReplay } from "./replay-id.ts";
 
 /**
@@ -188,7 +190,7 @@ class EarlierRequests {
     const { core: session, sep } = this.#context;
     const { calls, runtime } = this.#services;
     const { scopes } = request.access ?? {};
-    const found = await this.#find(request.id, joined, scopes);
+    const found = await this.#find(request.id, joined, scopes, request.reserve);
     if (found === undefined) throw sentElsewhere();
     const { snapshot, origin } = found;
     const { task } = snapshot;
@@ -217,7 +219,12 @@ class EarlierRequests {
     }
   }
 
-  async #find(request: RequestId, joined?: string, scopes?: readonly string[]): Promise<Found | undefined> {
+  async #find(
+    request: RequestId,
+    joined?: string,
+    scopes?: readonly string[],
+    reserve?: ReserveMemory,
+  ): Promise<Found | undefined> {
     const { runtime } = this.#services;
     const { principal, streams } = this.#context.core.connection;
     const [made] = (await runtime.sessions?.tasksOf(streams.sessionKey ?? "", 1, request)) ?? [];
@@ -226,7 +233,7 @@ class EarlierRequests {
     for (const generation of [plain, coreGeneration, sepGeneration] as const) {
       const requestor = { generation, principal, scopes };
       try {
-        const snapshot = await runtime.get(id, requestor, "unasked");
+        const snapshot = await runtime.get(id, requestor, "unasked", reserve);
         return { snapshot, origin: await runtime.originOf(id, requestor) };
       } catch (error) {
         if (!isUnknownTask(error)) throw error; // else it is of another generation, or gone
@@ -234,6 +241,15 @@ class EarlierRequests {
     }
     return undefined;
   }
+}
+
+/** What the transport knows of a request. */
+function requestOf({
+  signal,
+  trace,
+  reserve,
+}: DispatchContext): Pick<ToolRequest, "signal" | "trace" | "reserve"> {
+  return { signal, trace, reserve };
 }
 
 /** Answers a request; rejects with its fault. */
@@ -275,21 +291,21 @@ export class SessionRequests {
     }
     if (work === undefined) return undefined;
     const answer = work;
-    const access = this.#accessOf(extra);
+    const access = accessOf(this.#context, extra);
     const transport = this.#transportOf(extra);
-    return ({ signal, trace }) => answer({ id, params, signal, access, auth: extra?.auth, transport, trace });
+    return (context) => answer({ ...requestOf(context), id, params, access, auth: extra?.auth, transport });
   }
 
   /** How a request is answered that an earlier process has received; `joined` is the task that it found, if it made none. */
   resume(id: RequestId, joined: string | undefined, extra?: MessageContext): Handle {
-    const access = this.#accessOf(extra);
-    return ({ signal }) =>
-      this.#earlier.answer({ id, params: {}, signal, access, auth: extra?.auth }, joined);
+    const access = accessOf(this.#context, extra);
+    return (context) =>
+      this.#earlier.answer({ ...requestOf(context), id, params: {}, access, auth: extra?.auth }, joined);
   }
 
   /** As `EarlierRequests.cancelled`, by the sender of the message of `extra`. */
   cancelEarlier(id: RequestId, reason: unknown, extra?: MessageContext): Promise<void> {
-    return this.#earlier.cancelled(id, reason, this.#accessOf(extra)?.scopes);
+    return this.#earlier.cancelled(id, reason, accessOf(this.#context, extra)?.scopes);
   }
 
   /** What belongs to a task and is read as a resource, or subscribed to. */
@@ -303,8 +319,8 @@ export class SessionRequests {
     const read = taskResourceOf(method, params);
     if (read !== undefined) {
       const { runtime } = this.#services;
-      return async ({ access }) => ({
-        result: await readTaskResource(runtime, read, { ...owner, scopes: access?.scopes }),
+      return async ({ access, reserve }) => ({
+        result: await readTaskResource(runtime, read, { ...owner, scopes: access?.scopes }, reserve),
       });
     }
     const followed = followedResourceOf(method, params);
@@ -375,8 +391,4 @@ export class SessionRequests {
   }
 
   /** Each request has its own token. */
-  #accessOf(extra: MessageContext | undefined): Access | undefined {
-    const { access } = this.#context;
-    return access && { ...access, scopes: extra?.authInfo?.scopes ?? [] };
-  }
 }

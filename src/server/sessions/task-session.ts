@@ -82,11 +82,11 @@ export function requestorWith({ requestor }: TaskSession, access: Access | undef
 export async function getTask(
   session: TaskSession,
   id: string,
-  { access, trace }: Pick<ToolRequest, "access" | "trace">,
+  { access, trace, reserve }: Pick<ToolRequest, "access" | "trace" | "reserve">,
 ): Promise<TaskSnapshot> {
   const { runtime, subscriptions, rates, connection } = session;
   const requestor = requestorWith(session, access);
-  const snapshot = await runtime.get(id, requestor);
+  const snapshot = await runtime.get(id, requestor, undefined, reserve);
   trace?.about(id);
   rates.advertised(snapshot.task.wireId, requestor.principal, snapshot.task.pollIntervalMs);
   subscriptions.polled(snapshot, requestor, connection);

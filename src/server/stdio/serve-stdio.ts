@@ -8,6 +8,7 @@ import { assertOptions, isObject, number, settingsOf, tableOf, value } from "../
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { ListenTransport } from "./listen-transport.ts";
 import { RatedTransport } from "../serve-transport.ts";
+import { reserveOnPipe } from "../http/unread-bytes.ts";
 import { NodeCount } from "../limits.ts";
 
 class DeclaredStdioOptions {
@@ -68,7 +69,8 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
     server,
     principal,
   );
-  const connection = serveSdk((context) => server.create(context, { principal }, onePipe), {
+  const streams = { ...onePipe, reserve: reserveOnPipe() };
+  const connection = serveSdk((context) => server.create(context, { principal }, streams), {
     transport,
     legacy: "serve",
     onerror: server.onError,

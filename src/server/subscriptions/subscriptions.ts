@@ -48,12 +48,12 @@ export class TaskSubscriptions {
   async finished(
     id: string,
     requestor: Requestor,
-    { connection, request, signal, progressToken }: Wait,
+    { connection, request, signal, progressToken, reserve }: Wait,
   ): Promise<TaskSnapshot> {
     const wait = { connection, request };
     this.#waits.add(wait);
     try {
-      const snapshot = await this.#runtime.get(id, requestor);
+      const snapshot = await this.#runtime.get(id, requestor, undefined, reserve);
       if (snapshot.task.finishedAt !== null) return snapshot;
       return await this.#subscriptionTo(snapshot.task, requestor).wait(
         { connection, request, signal, progressToken },

@@ -14,6 +14,7 @@ import {
 import { isAtLeast } from "../../generation/message.ts";
 import { type LogLine, logLines, newestShown, sentProgress, shownProgress } from "../log-messages.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
+import type { ReserveMemory } from "../../store/store.ts";
 import { pushed } from "../tracing.ts";
 
 /**
@@ -29,6 +30,8 @@ export interface Wait {
   readonly signal: AbortSignal;
   /** For progress on the stream of the request; left out: none is sent. */
   readonly progressToken?: string | number | undefined;
+  /** As that of the request. */
+  readonly reserve?: ReserveMemory | undefined;
 }
 
 /**

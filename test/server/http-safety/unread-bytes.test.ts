@@ -59,7 +59,7 @@ it("lets a few large answers be read at once, by turns of who asks, between turn
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const ask = async (holder: Principal, name: string): Promise<void> => {
-    ends.push(await unread.reserve(holder, 10));
+    ends.push(await unread.reserve(holder, 10, new AbortController().signal));
     begun.push(name);
   };
   for (const name of ["1", "2", "3", "4", "5", "6"]) void ask("ann", name);
@@ -76,6 +76,25 @@ it("lets a few large answers be read at once, by turns of who asks, between turn
   await rest();
   expect(unread.of("ann") + unread.of("bob")).toBe(0);
   await ask("ann", "7");
+});
+
+it("stops waiting to read an answer that is not wanted any more, and disconnects nobody for it", async () => {
+  const { unread, cut, open } = budget();
+  const wanted = new AbortController().signal;
+  const ends = await Promise.all(["1", "2", "3", "4"].map(() => unread.reserve("ann", 1, wanted)));
+  for (const name of ["first", "next"]) open("bob", name, 45);
+  const leaving = new AbortController();
+  const left = [unread.reserve("ann", 40, leaving.signal), unread.reserve("carl", 40, leaving.signal)];
+  const begun = unread.reserve("dora", 1, wanted);
+  leaving.abort(new Error("gone"));
+  for (const each of left) await expect(each).rejects.toThrow("gone");
+  await expect(unread.reserve("ann", 40, leaving.signal)).rejects.toThrow("gone");
+  for (const end of ends) end();
+  (await begun)();
+  await rest();
+  expect([cut, unread.bytes]).toEqual([[], 90]);
+  // All turns are free again.
+  await Promise.all(["1", "2", "3", "4"].map(() => unread.reserve("ann", 1, wanted)));
 });
 
 it("takes nothing from another for one who has as much", () => {

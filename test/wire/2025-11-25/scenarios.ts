@@ -116,6 +116,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     await stage.request("tools/call", { name: "copy", arguments: {}, task: {} });
     await stage.request("tools/call", { name: "refuse", arguments: {}, task: { ttl: null } });
     const taskId = await stage.start("ask");
+    await stage.heard("notifications/tasks/status", (params) => params["taskId"] === taskId);
     const { result } = await stage.request("tasks/result", { taskId });
     if ((result as Message)["isError"] !== true) throw new Error("It asked a client that cannot be asked.");
   },

@@ -23,6 +23,8 @@ import {
 } from "./refusals.ts";
 import { acceptedForm, type AnswerForm, idToAnswer, isPoll } from "./request-ids.ts";
 import type { DispatchedServer } from "../../dispatch/dispatch-transport.ts";
+import { noSession, type Streams } from "../../streams.ts";
+import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { answerText, type Outgoing } from "../exchange.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
@@ -146,11 +148,13 @@ export class SingleRequests implements EarlierRevisions {
     if (request.method !== "POST") return methodNotAllowed("POST");
     const messages = readPost(request, body);
     if (messages instanceof Response) return messages;
-    const polled = await this.#poll(incoming);
+    const share = shareOf(owner);
+    const streams = { ...noSession, reserve: this.#unread.reserveFor(share) };
+    const polled = await this.#poll(incoming, streams);
     if (polled !== undefined) return polled;
-    let session: DispatchedServer;
+    let session: DispatchedServer<SessionDispatcher>;
     try {
-      session = await this.#server.openSession(factoryContext(incoming), owner);
+      session = await this.#server.openSession(factoryContext(incoming), owner, streams);
     } catch {
       return internalError(idToAnswer(body)); // it was reported where it failed
     }
@@ -163,7 +167,8 @@ export class SingleRequests implements EarlierRevisions {
     const transport = new SessionTransport({
       streams: new SessionStreams(),
       answerForm: this.#answerForm,
-      count: (cut) => this.#unread.open(shareOf(owner), cut),
+      count: (cut) => this.#unread.open(share, cut),
+      isSettled: (...asked) => session.dispatcher.isSettled(...asked),
       onConnection: (connection) => {
         carried = true;
         connection.whenEnded(end);
@@ -182,12 +187,12 @@ export class SingleRequests implements EarlierRevisions {
   }
 
   /** The answer to a poll that is ours, without a server of the author's. */
-  async #poll(incoming: Incoming): Promise<Outgoing> {
+  async #poll(incoming: Incoming, streams: Streams): Promise<Outgoing> {
     const { request, body, owner } = incoming;
     const version = request.headers.get("mcp-protocol-version");
     if (version !== null && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined;
     if (!isPoll(body) || !isJSONRPCRequest(body)) return undefined;
-    const answer = await this.#server.poll(body, owner, extraInfo(incoming));
+    const answer = await this.#server.poll(body, owner, streams, extraInfo(incoming));
     return answer && { status: 200, json: answerText(body.id, answer) };
   }
 }

@@ -1,7 +1,7 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import { messageEvent, type OutgoingStream, primingEvent } from "../outgoing-stream.ts";
 import type { EventLog, OpenCall } from "./event-log.ts";
-import type { Streams } from "../../streams.ts";
+import type { ReserveAnswer, Streams } from "../../streams.ts";
 import type { AnswerForm } from "./request-ids.ts";
 
 /** The number of the stream that belongs to no request. */
@@ -107,6 +107,12 @@ export type AwaitReturn = (lost: () => void) => () => void;
 
 const nothing = (): void => undefined;
 
+export interface SessionStreamsSetup extends Pick<Partial<Streams>, "sessionKey" | "catchUp" | "reserve"> {
+  /** Without a log, no stream can be resumed. */
+  readonly log?: EventLog;
+  readonly awaitReturn?: AwaitReturn;
+}
+
 /** The streams of a session and the requests that will be answered on them. Senders read its state and listen to it. */
 export class SessionStreams implements Streams {
   readonly sessionKey: string | undefined;
@@ -114,6 +120,7 @@ export class SessionStreams implements Streams {
   readonly initialized = true;
   readonly standalone: SessionStream;
   readonly catchUp: (() => Promise<void>) | undefined;
+  readonly reserve: ReserveAnswer | undefined;
   /** The scopes that any request needed: a resumed stream may have messages of each. */
   readonly needed = new Set<string>();
   readonly #log: EventLog | undefined;
@@ -131,14 +138,9 @@ export class SessionStreams implements Streams {
   #standaloneScopes: readonly string[] | undefined;
   #count = standaloneNumber;
 
-  /** Without a log, no stream can be resumed. */
-  constructor(
-    sessionKey?: string,
-    log?: EventLog,
-    awaitReturn: AwaitReturn = () => nothing,
-    catchUp?: () => Promise<void>,
-  ) {
+  constructor({ sessionKey, log, awaitReturn = () => nothing, catchUp, reserve }: SessionStreamsSetup = {}) {
     this.catchUp = catchUp;
+    this.reserve = reserve;
     this.sessionKey = sessionKey;
     this.#log = log;
     this.#awaitReturn = awaitReturn;

@@ -21,6 +21,7 @@ import {
 import { relatedTaskOf } from "../../../generation/2025-11-25.ts";
 import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686.ts";
 import type { JsonObject } from "../../../generation/message.ts";
+import type { MessageContext } from "../../request.ts";
 import type { Outgoing } from "../exchange.ts";
 import {
   eventStream,
@@ -55,6 +56,8 @@ export interface SessionTransportOptions extends Omit<OutgoingStreamOptions, "si
   readonly serverRequestIds?: ServerRequestIds | undefined;
   /** Whether another process can make a request again that this one has not answered. */
   readonly isRepeatable?: (request: JSONRPCRequest) => boolean;
+  /** Whether a `tasks/result` waits for nothing, so that it is answered as JSON. */
+  readonly isSettled?: (request: JSONRPCRequest, extra: MessageContext) => Promise<boolean> | undefined;
   /** Called with each answer, which is sent when the promise that it may return has resolved. */
   readonly beforeAnswer?: (answer: JSONRPCResponse) => Promise<void> | undefined;
 }
@@ -157,7 +160,10 @@ export class SessionTransport implements Transport {
       return new Response(null, { status: 202 });
     }
     const [first] = requests;
-    if (first !== undefined && isPoll(incoming.body)) return this.poll(first, extra);
+    if (first !== undefined && (isPoll(incoming.body) || (await this.#isSettled(messages, extra)))) {
+      return this.poll(first, extra);
+    }
+    if (this.#closed) return sessionNotFound();
     const form = this.#options.answerForm ?? acceptedForm(incoming.request.headers.get("accept"));
     if (form === "json") return this.#answerAsJson(messages, requests, incoming);
     const stream = this.#streams.begin(
@@ -171,8 +177,17 @@ export class SessionTransport implements Transport {
     return response;
   }
 
+  /** Whether a POST asks for a result that is there. */
+  async #isSettled(messages: readonly JSONRPCMessage[], extra: MessageContext): Promise<boolean> {
+    const [request] = messages;
+    const asks = messages.length === 1 && isJSONRPCRequest(request) && request.method === "tasks/result";
+    if (!asks) return false;
+    return (await this.#options.isSettled?.(request, extra)) === true;
+  }
+
   /** Passes on a request that is answered without a stream, and resolves with the response. */
   async poll(request: JSONRPCRequest, extra: MessageExtraInfo): Promise<Outgoing> {
+    if (this.#closed) return sessionNotFound();
     return this.#jsonOf(await this.ask(request, extra));
   }
 

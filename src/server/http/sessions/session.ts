@@ -89,9 +89,8 @@ export class Session implements PolledSession {
   ) {
     this.id = id;
     this.key = sessionKey(id);
-    const { principal } = owner;
     const share = shareOf(owner);
-    this.principal = principal;
+    this.principal = owner.principal;
     this.share = share;
     this.#setup = setup;
     const { clock, idleMs, unusedMs, onIdle, server } = setup;
@@ -109,17 +108,19 @@ export class Session implements PolledSession {
     const ids = new ServerRequestIds(name, isRestored);
     this.#forwarded = new ForwardedMessages({ key: this.key, name, ids, isRestored, onError }, setup.records);
     this.#log = new EventLog(name, new EventIds(this.key, eventKey), setup.limits, setup.memory, share);
-    this.#streams = new SessionStreams(
-      this.key,
-      this.#log,
-      (lost) => setup.broken.add(share, lost),
-      async () => void (await this.#state.catchUp()),
-    );
+    this.#streams = new SessionStreams({
+      sessionKey: this.key,
+      log: this.#log,
+      awaitReturn: (lost) => setup.broken.add(share, lost),
+      catchUp: async () => void (await this.#state.catchUp()),
+      reserve: setup.unread.reserveFor(share),
+    });
     this.#transport = new SessionTransport({
       sessionId: id,
       streams: this.#streams,
       answerForm: setup.answerForm,
       count: (cut) => setup.unread.open(share, cut),
+      isSettled: (...asked) => this.#session?.dispatcher.isSettled(...asked),
       maxBacklog,
       onConnection: (connection) => {
         this.#use.enter();
@@ -131,7 +132,7 @@ export class Session implements PolledSession {
     });
     this.#resumption = new Resumption({
       server: setup.server,
-      principal,
+      principal: this.principal,
       log: this.#log,
       streams: this.#streams,
       transport: this.#transport,
