@@ -62,3 +62,26 @@ it("shows on the page of a task how those go on that it called", patience, async
   site.openGate("june ends");
   await visitor.heading("relay Completed").waitFor();
 });
+
+it("shows the same in seven windows, of which one reads for all, until it is closed", patience, async () => {
+  const site = await Site.inNewFolder();
+  const node = await site.serve();
+  const first = await Visitor.open(chromium(), node.origin);
+  let streams = 0;
+  first.page.context().on("request", (request) => {
+    if (request.url().endsWith("/api/changes")) streams++;
+  });
+  const others: Visitor[] = [];
+  for (let n = 0; n < 6; n++) others.push(await first.another("/"));
+  const all = [first, ...others];
+  const show = async (windows: readonly Visitor[], word: string): Promise<void> => {
+    for (const { page } of windows) await page.getByRole("status").filter({ hasText: "Live" }).waitFor();
+    const id = await node.start("quick", word);
+    for (const visitor of windows) await visitor.row(id).filter({ hasText: "Completed" }).waitFor();
+  };
+  await show(all, "one");
+  expect(streams).toBe(0);
+  await first.page.close();
+  await show(others, "two");
+  expect(streams).toBe(1);
+});
