@@ -7,6 +7,7 @@ import "./style/parts.css";
 import "./style/tables.css";
 import "./style/incidents.css";
 import "./style/task.css";
+import { keepPlaces } from "./routing/kept-place.ts";
 import { keepTheme } from "./parts/theme.tsx";
 import { Unopened } from "./parts/unopened.tsx";
 
@@ -15,6 +16,7 @@ const place = document.querySelector("#app");
 if (place !== null) {
   try {
     const { base, session, admin, feed } = await openServices();
+    keepPlaces();
     render(<App services={{ base, session, admin, feed }} />, place);
   } catch (error) {
     render(<Unopened error={error instanceof Error ? error : new Error(String(error))} />, place);

@@ -67,7 +67,7 @@ it("keeps what is typed into one field while another one is filled in", patience
   expect(await page.getByLabel("Caller").inputValue()).toBe("frank");
 });
 
-it("shows fifty tasks at a time", patience, async () => {
+it("shows fifty tasks at a time, and goes back to the one that was opened", patience, async () => {
   const { node, visitor } = await opened();
   const { page } = visitor;
   const ids: string[] = [];
@@ -77,6 +77,19 @@ it("shows fifty tasks at a time", patience, async () => {
   await expect.poll(() => visitor.listed()).toEqual(ids.slice(50));
   await page.getByRole("link", { name: "Newest" }).click();
   await expect.poll(() => visitor.listed()).toEqual(ids.slice(0, 50));
+
+  const fortieth = page.getByRole("link", { name: ids[40] ?? "" });
+  const placeOf = async (): Promise<number> => (await fortieth.boundingBox())?.y ?? NaN;
+  await fortieth.scrollIntoViewIfNeeded();
+  const top = await placeOf();
+  await fortieth.click();
+  await visitor.heading("quick").waitFor();
+  expect(await page.evaluate("scrollY")).toBe(0);
+  await page.goBack();
+  await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe(ids[40]);
+  await expect.poll(placeOf).toBeCloseTo(top, -1);
+  await page.reload();
+  await expect.poll(placeOf).toBeCloseTo(top, -1);
 });
 
 it("goes by keys from task to task, into one, and to the search", patience, async () => {

@@ -1,11 +1,17 @@
 import { useEffect, useState } from "preact/hooks";
+import { keepPlace } from "./kept-place.ts";
 
 const moved = new EventTarget();
 
 /** Navigates to a path below the page's own, with its query. */
 export function navigate(href: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, "", href);
-  else history.pushState(null, "", href);
+  else {
+    keepPlace();
+    const { pathname } = location;
+    history.pushState(null, "", href);
+    if (location.pathname !== pathname) scrollTo(0, 0);
+  }
   moved.dispatchEvent(new Event("move"));
 }
 
