@@ -3,6 +3,7 @@
  * the text `{month}`. Braces around anything else stay as they are, so that JSON and `awk '{print $1}'` need no care.
  */
 
+import { NonRetryableError } from "../runtime/tool/tool-errors.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { didYouMean } from "../task/option-names.ts";
 
@@ -85,9 +86,12 @@ export function at(value: unknown, pointer: string): unknown {
   }, value);
 }
 
-/** A value as it stands in a text: JSON, unless it is a text itself. */
+/** A value as it stands in a text: JSON, unless it is a text itself. Throws for what UTF-8 cannot have: it would become another text. */
 export function textOf(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  if (text.isWellFormed()) return text;
+  const begin = JSON.stringify(text.slice(0, 50));
+  throw new NonRetryableError(`A text has half of a character (in UTF-16), and cannot be sent: ${begin}.`);
 }
 
 /** Throws `configuration` if a template names a value that it will not have. */

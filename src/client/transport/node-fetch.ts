@@ -48,7 +48,8 @@ async function send(
   request.on("error", (cause) =>
     reject(signal?.aborted === true ? (signal.reason as Error) : new TypeError("fetch failed", { cause })),
   );
-  request.end(body ?? undefined);
+  // Headers are Latin-1. Node would send them in the encoding of a text that goes with them.
+  request.end(typeof body === "string" ? Buffer.from(body) : (body ?? undefined));
   return promise;
 }
 

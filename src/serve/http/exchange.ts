@@ -1,3 +1,4 @@
+import { validateHeaderValue } from "node:http";
 import { RefusedAddress } from "../../runtime/allowed-addresses.ts";
 import { retryPause, systemClock } from "../../runtime/clock.ts";
 import { isNonRetryable, NonRetryableError } from "../../runtime/tool/tool-errors.ts";
@@ -164,6 +165,7 @@ async function sendOnce(
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const proven = await provenOf(request); // a failure here is none of the request
+  assertHeaders(proven);
   signal.throwIfAborted();
   let answer: HttpAnswer;
   try {
@@ -181,6 +183,19 @@ async function sendOnce(
   }
   if ((mayRepeat ? passing : untouched).has(answer.status)) throw new RefusedError(request, answer);
   return answer;
+}
+
+/** Throws for values that no header can have: what is never sent has no effect that could be unknown. */
+function assertHeaders({ headers }: HttpRequest): void {
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      validateHeaderValue(name, value);
+    } catch {
+      throw new NonRetryableError(
+        `The value of the header "${name}" has a character that no header can have, such as the end of a line. Nothing was sent.`,
+      );
+    }
+  }
 }
 
 async function provenOf(request: HttpRequest): Promise<HttpRequest> {

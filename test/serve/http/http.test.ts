@@ -112,6 +112,39 @@ describe("a request", () => {
     },
   );
 
+  it.each(["a\r\nevil: 1", "日本", "\ud800"])(
+    "is not sent with a header that cannot be: %j",
+    async (scene) => {
+      const { origin, seen } = await service(() => ({ body: {} }));
+      const headers = { "X-Scene": "{scene}" };
+      for (const idempotencyHeader of ["Idempotency-Key", null])
+        expect(
+          await resultOf({ method: "POST", url: origin, headers, idempotencyHeader }, { scene }),
+        ).toMatchObject({
+          isError: true,
+          content: [
+            { text: expect.stringMatching(/"x-scene" has a character .* Nothing was sent|cannot be sent/) },
+          ],
+        });
+      expect(seen).toEqual([]);
+    },
+  );
+
+  it("has in its headers what they can have, and in its address no half of a character", async () => {
+    const { origin, seen } = await service(() => ({ body: {} }));
+    const options = {
+      method: "POST",
+      url: `${origin}/{scene}`,
+      body: "x",
+      headers: { "x-at": "é" },
+    } as const;
+    await resultOf(options, { scene: "a" });
+    expect(seen).toMatchObject([{ headers: { "x-at": "é" } }]);
+    const half = { content: [{ text: expect.stringMatching(/half of a character/) }] };
+    expect(await resultOf(options, { scene: "\ud800" })).toMatchObject(half);
+    expect(seen).toHaveLength(1);
+  });
+
   it("is sent again after a passing failure, with the same key, and not if the service knows no key", async () => {
     const failing = await service((_, count) => (count === 1 ? { status: 502 } : { body: {} }));
     await resultOf({ method: "POST", url: failing.origin });
