@@ -1,4 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
+import type { Pace } from "./pace.ts";
 import { Victim, type VictimOptions } from "./victim.ts";
 import type { Server } from "./work.ts";
 
@@ -22,8 +23,19 @@ export class Fleet implements AsyncDisposable {
   #over = false;
   #disturbances = 0;
   #disturbedUntil = 0;
+  readonly #pace: Pick<Pace, "ms">;
 
-  constructor(size: number, options: (place: number) => VictimOptions, connect: (url: string) => Server) {
+  constructor(
+    size: number,
+    options: (place: number) => VictimOptions,
+    connect: (url: string) => Server,
+    pace: Pick<Pace, "ms"> = {
+      get ms() {
+        return performance.now();
+      },
+    },
+  ) {
+    this.#pace = pace;
     this.#options = options;
     this.#connect = connect;
     this.#places = Array.from({ length: size }, () => undefined);
@@ -40,7 +52,7 @@ export class Fleet implements AsyncDisposable {
 
   /** Whether a process may turn clients away, since another one is stopped or it is about to end itself; now, or a moment ago. */
   get isDisturbed(): boolean {
-    return this.#disturbances > 0 || performance.now() < this.#disturbedUntil;
+    return this.#disturbances > 0 || this.#pace.ms < this.#disturbedUntil;
   }
 
   /** Starts a process in a place that is free; resolves when it serves. */
@@ -117,7 +129,7 @@ export class Fleet implements AsyncDisposable {
     await work();
     this.#disturbances--;
     // What was refused just before may be told of later.
-    this.#disturbedUntil = performance.now() + 1_000;
+    this.#disturbedUntil = this.#pace.ms + 1_000;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,16 +1,11 @@
 import type { Job, Touch } from "./job.ts";
 import type { LogLine } from "./log.ts";
+import type { Span } from "./pace.ts";
 
 /** Of the servers. */
 export const cancelGraceMs = 2_000;
-/** A machine that is busy with other things is not that busy. */
+/** Where the machine is not slow, a handler is told sooner. */
 const patienceMs = 1_500;
-
-/** From a time to another, both in epoch ms. */
-interface Span {
-  readonly since: number;
-  readonly until: number;
-}
 
 interface Cancelled {
   readonly task: string;
@@ -37,13 +32,22 @@ export interface ToldCancels {
   readonly missed: readonly string[];
 }
 
-/** Handlers that have started something elsewhere are told of a cancel that was acknowledged, where a process lived on that could tell them. */
-export function toldCancels(jobs: readonly Job[], lines: readonly LogLine[]): ToldCancels {
+/**
+ * Handlers that have started something elsewhere are told of a cancel that was acknowledged, where a process lived on that could tell them, and
+ * had the time for it (`mayBeLate`).
+ */
+export function toldCancels(
+  jobs: readonly Job[],
+  lines: readonly LogLine[],
+  mayBeLate: (span: Span) => boolean = () => false,
+): ToldCancels {
   const lives = livesOf(lines);
   const due = jobs.flatMap((job) => {
     const cancelled = cancelledOf(job);
     if (cancelled === undefined) return [];
     const own = lines.filter(({ task }) => task === cancelled.task);
+    const { since, until } = cancelled.cancel;
+    if (mayBeLate({ since, until: Math.max(until, cancelled.endedAt) + patienceMs })) return [];
     const isDue = cancelled.core ? isToldAtOnce : isToldInGrace;
     return hadHired(own, cancelled) && isDue(cancelled, lives, own) ? [{ ...cancelled, own }] : [];
   });
@@ -112,7 +116,7 @@ function covers(whole: Span, part: Span): boolean {
   return whole.since <= part.since && whole.until >= part.until;
 }
 
-function overlaps(one: Span, other: Span): boolean {
+export function overlaps(one: Span, other: Span): boolean {
   return one.since <= other.until && one.until >= other.since;
 }
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { HoldfastError } from "../../src/task/fault.ts";
 import { bodyOf, nobody, Process, text, type Handler } from "./harness.ts";
+import { storeFailed, type BeforeCall } from "./watched-store.ts";
 
 const never = new Promise<never>(() => undefined);
 const untilAborted: Handler = (_, task) =>
@@ -58,6 +60,26 @@ describe("cancel", () => {
     expect(await process.get(id)).toEqual(ended);
     expect(ended.task.state).toBe("cancelled");
     expect(process.errors).toMatchObject([{ code: "handler_leaked" }]);
+  });
+
+  it("is acknowledged where the server stops before the store takes the end of a queued task", async () => {
+    const before: BeforeCall = (call) => {
+      if (call === "cancel") throw storeFailed();
+    };
+    const tools = { hangs: () => never };
+    const process = await Process.started({ tools, options: { concurrency: 1 }, before });
+    await process.callId("hangs");
+    const id = await process.callId("hangs");
+    const cancelling = process.runtime.cancel(id, nobody);
+    await process.until(id, ({ task }) => task.cancelRequestedAt !== null);
+    await process.clock.advance(1_000);
+    const stopping = process.runtime.stop();
+    await process.clock.advance(60_000);
+    await stopping;
+    await cancelling;
+    expect(new Set(process.errors.map((error) => (error as HoldfastError).code))).toEqual(
+      new Set(["store_failed"]),
+    );
   });
 
   it("ends a queued task at once, and a question that is open", async () => {

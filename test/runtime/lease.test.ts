@@ -5,7 +5,7 @@ import type { CommandResult, TaskCommand, TaskCommandName } from "../../src/task
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { FakeClock } from "../../src/testing/clocks.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
-import { Held } from "./watched-store.ts";
+import { Held, storeFailed } from "./watched-store.ts";
 
 const leaseMs = 15_000;
 
@@ -88,6 +88,7 @@ async function started(
 }
 
 const resume = { onCrash: "resume" as const };
+const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 
 it("a step does not begin where the lease may have run out and the task is somebody else's", async () => {
   const begun: string[] = [];
@@ -140,6 +141,28 @@ it("a step waits for a store that does not answer while the lease may have run o
   renewals.open();
   expect(bodyOf(await process.ended(id))).toEqual(text("done"));
   expect(begun).toEqual(["only"]);
+});
+
+it("a handler that waits does not begin anew because the store does not take for a while that it is parked", async () => {
+  const runs: number[] = [];
+  const asks: Handler = async (_, task) => {
+    runs.push(task.attempt);
+    return text((await task.elicit("q", question)).action);
+  };
+  let fails = true;
+  const before: Setup["before"] = (call) => {
+    if (call === "park" && fails) throw storeFailed();
+  };
+  const { process } = await started({ tools: { asks }, options: { maxParkedFrames: 0 }, before });
+  const id = await process.callId("asks");
+  await process.until(id, ({ task }) => task.waiting);
+  await process.clock.advance(leaseMs); // meanwhile the tasks of this process are compared with those that run
+  fails = false;
+  await process.clock.advance(leaseMs);
+  expect((await process.get(id)).task).toMatchObject({ state: "queued", waiting: true, attempt: 1 });
+  await process.answer(id, "q", { action: "accept", content: {} });
+  expect(bodyOf(await process.ended(id))).toEqual(text("accept"));
+  expect(runs).toEqual([1, 2]);
 });
 
 it("a task that the store has under this process, and that nothing here runs, runs within a lease", async () => {

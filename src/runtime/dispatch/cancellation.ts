@@ -23,7 +23,10 @@ export class Cancellation {
     this.#onReleased = onReleased;
   }
 
-  /** Resolves with the task once the request is durable; does nothing to a finished one. */
+  /**
+   * Resolves with the task once the request is durable, or the task has ended with it if nothing has to run for that; does nothing to a finished
+   * one (A-22).
+   */
   async request(id: string): Promise<TaskRecord | undefined> {
     const { store, clock, options } = this.#services;
     const now = clock.now();
@@ -55,6 +58,9 @@ export class Cancellation {
   async #finish(id: string): Promise<void> {
     const { store, clock } = this.#services;
     const cancel = () => store.write({ type: "cancel", now: clock.now(), id });
-    await untilStoreAnswers(cancel, this.#services, this.#stopped.signal);
+    const { signal } = this.#stopped;
+    await untilStoreAnswers(cancel, this.#services, signal).catch((error: unknown) => {
+      if (!signal.aborted) throw error; // what was requested is stored, and the sweeper of another process ends the task
+    });
   }
 }

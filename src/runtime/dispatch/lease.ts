@@ -59,7 +59,7 @@ function sizeOf(end: RecentAttempt["end"]): number {
 export class Lease {
   readonly recent = new RecentAttempts();
   readonly #store: Pick<TaskStore, "lease">;
-  /** The tokens in commands that have not ended yet, with their number. */
+  /** The tokens in commands and other work that have not ended yet, with their number. */
   readonly #tokens = new Map<string, number>();
   #renew: () => Promise<void> = () => Promise.resolve();
 
@@ -86,6 +86,15 @@ export class Lease {
   during<Result extends CommandResult>(command: TaskCommand, write: Promise<Result>): Promise<Result> {
     const tokens = this.#store.lease === undefined ? [] : tokensOf(command);
     if (tokens.length === 0) return write;
+    write.then(
+      (result) => this.recent.wrote(command, result),
+      () => undefined,
+    );
+    return this.knows(tokens, write);
+  }
+
+  /** The same for work that goes on for longer than a write, for an attempt that holds its task no more and will say so. */
+  knows<T>(tokens: readonly string[], work: Promise<T>): Promise<T> {
     for (const token of tokens) this.#tokens.set(token, (this.#tokens.get(token) ?? 0) + 1);
     const forget = (): void => {
       for (const token of tokens) {
@@ -95,11 +104,8 @@ export class Lease {
       }
     };
     const later = (): void => void setImmediate(forget);
-    write.then((result) => {
-      this.recent.wrote(command, result);
-      later();
-    }, later);
-    return write;
+    work.then(later, later);
+    return work;
   }
 
   /** Of attempts that commands are about which have not ended yet. */

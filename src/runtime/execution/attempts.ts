@@ -343,7 +343,7 @@ export class Attempts implements TaskHolder, AttemptHost {
     const ending = endingOf(errorOutcome({ code: -32603, message }));
     const settle = () => store.write({ type: "settle", now: clock.now(), id, token, ...ending });
     try {
-      await untilStoreAnswers(settle, this.#services, signal);
+      await this.#services.lease.knows([token], untilStoreAnswers(settle, this.#services, signal));
     } catch (error) {
       if (!signal.aborted && !isUnreadable(error)) onError(error);
     }

@@ -268,9 +268,11 @@ export class HeldTask implements TaskWriter {
 
   /** Returns the task to wait in the queue, however long the store fails, and resolves with its record; rejects when `over` aborts. */
   async park(over: AbortSignal): Promise<TaskRecord | undefined> {
-    const { store, clock } = this.#services;
-    const park = { type: "park", now: clock.now(), id: this.id, token: this.token } as const;
-    const result = await untilStoreAnswers(() => store.write<"park">(park), this.#services, over);
+    const { store, clock, lease } = this.#services;
+    const { id, token } = this;
+    const park = { type: "park", now: clock.now(), id, token } as const;
+    const parked = untilStoreAnswers(() => store.write<"park">(park), this.#services, over);
+    const result = await lease.knows([token], parked);
     if (result.ok) return result.task;
     return untilStoreAnswers(() => store.get(this.id), this.#services, over); // it has ended, or was taken
   }
