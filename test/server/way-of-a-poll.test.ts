@@ -50,6 +50,23 @@ it("answers tasks/get through few files, and through no McpServer", async () => 
   expect(files).not.toContain("server/author-server.ts");
 });
 
+it("answers a listen request for tasks where it answers polls, and through no web Request", async () => {
+  const { http } = await serve({ tools: (tasks) => tasks.tool("add", {}, () => text("42")) });
+  const peer = new StatelessClient(http.url);
+  const id = await peer.start("add");
+  await peer.until(id, "completed");
+  const files = await filesInAll(async () => {
+    const subscription = await Subscription.to(http.url, { taskIds: [id] });
+    await subscription.next(); // the acknowledgement
+    await subscription.task();
+    await subscription.leave();
+  });
+  expect(files).toContain("server/http/task-listeners.ts");
+  expect(files.filter((file) => file.startsWith("server/")).length).toBeLessThanOrEqual(23);
+  for (const other of ["server/http/read-body.ts", "server/author-server.ts"])
+    expect(files).not.toContain(other);
+});
+
 it("runs nothing that traces or measures where there is no telemetry", async () => {
   const { http } = await serve({ tools: (tasks) => tasks.tool("add", {}, () => text("42")) });
   const [peer, session] = [new StatelessClient(http.url), await SessionClient.open(http.url)];
