@@ -1,6 +1,6 @@
 // Measures the server beside references in the same run: npm run bench [-- NAME...] [--json | --markdown] [--quick] [--folder PATH]
 // [--against CHECKOUT].
-// What the figures mean is in docs/operate/performance.md.
+// What the figures mean is in docs/internals/measurements.md.
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { against } from "./figures/against.ts";

@@ -1,5 +1,5 @@
 // Measures the store on Postgres beside references in the same run: npm run bench:postgres [-- NAME...] [--json | --markdown] [--quick]
-// [--url URL]. What the figures mean is in docs/operate/scaling.md.
+// [--url URL]. What the figures mean is in docs/internals/measurements.md.
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 import { OwnServer } from "../../test/postgres/own-server.ts";

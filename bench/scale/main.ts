@@ -1,5 +1,5 @@
 // Measures what a task costs, against the size of what is there beside it: npm run bench:scale [-- AXIS...] [--minutes N] [--largest N]
-// [--out FOLDER] [--folder PATH]. Writes scale.json and a chart for each axis, and leaves other axes there; docs/operate/performance.md says what they mean.
+// [--out FOLDER] [--folder PATH]. Writes scale.json and a chart for each axis, and leaves other axes there; docs/internals/measurements.md says what they mean.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
