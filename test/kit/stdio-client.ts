@@ -15,7 +15,11 @@ export class StdioClient {
   }
 
   write(message: object): void {
-    this.#stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    this.writeLine(JSON.stringify({ jsonrpc: "2.0", ...message }));
+  }
+
+  writeLine(line: string): void {
+    this.#stdin.write(`${line}\n`);
   }
 
   send(id: string | number, method: string, params: object = {}, capabilities: object = withTasks): void {

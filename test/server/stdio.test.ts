@@ -244,3 +244,23 @@ it("serves a real process over pipes: ends with stdin, and the next one goes on"
   await closed; // although its stdin is still open
   expect(second.process.exitCode).toBe(0);
 });
+
+it("refuses requests that are no JSON-RPC under their ids, and goes on", async () => {
+  const { pipe, errors } = await piped((tasks) => tasks.tool("greet", {}, () => text("hello")));
+  const refused = (id: unknown) => ({ jsonrpc: "2.0", id, error: { code: -32_600 } });
+  for (const [line, id] of [
+    ['{"jsonrpc":"2.0","id":"a","method":"tools/call","params":null}', "a"],
+    ['{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"greet","_meta":null}}', 7],
+    ['{"id":8,"method":"tools/list"}', 8],
+    ['{"jsonrpc":"2.0","id":{},"method":"ping"}', null],
+    ['[{"jsonrpc":"2.0","id":9,"method":"ping"}]', null],
+  ] as const) {
+    pipe.writeLine(line);
+    expect(await pipe.next()).toMatchObject(refused(id));
+  }
+  for (const nobodyWaits of ["{", "null", '{"method":5}']) pipe.writeLine(nobodyWaits);
+  expect(await pipe.request("tools/call", { name: "greet", arguments: {} })).toMatchObject({
+    resultType: "task",
+  });
+  expect(errors).toEqual([]);
+});

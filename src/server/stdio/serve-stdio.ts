@@ -1,9 +1,15 @@
 import { type Readable, type Writable, Transform, type TransformCallback } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
-import { STDIO_DEFAULT_MAX_BUFFER_SIZE, type RequestId } from "@modelcontextprotocol/server";
+import {
+  type JSONRPCMessage,
+  parseJSONRPCMessage,
+  type RequestId,
+  STDIO_DEFAULT_MAX_BUFFER_SIZE,
+} from "@modelcontextprotocol/server";
 import { serveStdio as serveSdk, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { HoldfastError } from "../../task/fault.ts";
 import { onePipe } from "../streams.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { assertOptions, isObject, number, settingsOf, tableOf, value } from "../../options/options.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { ListenTransport } from "./listen-transport.ts";
@@ -53,17 +59,17 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   const { maxOpenRequests } = settingsOf<StdioOptions, "stdin" | "stdout">(stdioOptions, options);
   await server.start(); // what comes in meanwhile waits in the pipe
   // It leaves room for the largest arguments, escaped.
-  const maxBufferSize = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);
+  const maxBytes = Math.max(STDIO_DEFAULT_MAX_BUFFER_SIZE, 2 * server.options.maxBodyBytes);
   const { maxNodes } = server.options;
-  const limits = { maxNodes, maxBytes: maxBufferSize - brokenEnd.length }; // beyond its size, the SDK would close the connection
-  const input = new BoundedInput(stdin, limits, (id, message) => {
-    const fault = new HoldfastError("invalid_request", message);
-    wire.send({ jsonrpc: "2.0", id: id as RequestId, error: server.errorOf(fault) }).catch(server.onError);
-  });
+  const refuse: Refuse = (id, message) => {
+    const error = server.errorOf(new HoldfastError("invalid_request", message));
+    wire.send({ jsonrpc: "2.0", id: id as RequestId, error }).catch(server.onError);
+  };
+  const input = new BoundedInput(stdin, { maxNodes, maxBytes }, refuse);
   // Each answer that its client has not read yet waits by listeners of its own.
   const listeners = stdout.getMaxListeners();
   stdout.setMaxListeners(0);
-  const wire: StdioServerTransport = new StdioServerTransport(input, stdout, { maxBufferSize });
+  const wire: LineTransport = new LineTransport(input, stdout, refuse);
   const transport = new ListenTransport(
     new RatedTransport(wire, { server, principal, maxOpenRequests }),
     server,
@@ -92,7 +98,60 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   return { close };
 }
 
+/** Called with the id of a request, or null if it was not found, and with what is wrong with it. */
+type Refuse = (id: RequestId | null, fault: string) => void;
+
 const newline = 0x0a;
+
+/**
+ * Reads lines as messages. A request that is no JSON-RPC is refused, and such an answer ends its request: the SDK ignores both, so that somebody
+ * would wait for ever. For what is no JSON at all, nobody waits.
+ */
+class LineTransport extends StdioServerTransport {
+  readonly #refuse: Refuse;
+  #parts: Buffer[] = [];
+
+  constructor(stdin: Readable, stdout: Writable, refuse: Refuse) {
+    super(stdin, stdout);
+    this.#refuse = refuse;
+  }
+
+  override readonly _ondata = (chunk: Buffer): void => {
+    let from = 0;
+    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
+      const line = Buffer.concat([...this.#parts, chunk.subarray(from, end)]).toString("utf8");
+      this.#parts = [];
+      from = end + 1;
+      const message = this.#read(line);
+      if (message !== undefined) this.onmessage?.(message);
+    }
+    if (from < chunk.length) this.#parts.push(chunk.subarray(from));
+  };
+
+  #read(line: string): JSONRPCMessage | undefined {
+    let given: unknown;
+    try {
+      given = JSON.parse(line);
+      return parseJSONRPCMessage(given);
+    } catch {
+      if (given === undefined) return undefined;
+    }
+    if (Array.isArray(given))
+      this.#refuse(null, "Batches are not supported: send each message in a line of its own.");
+    if (!isJsonObject(given)) return undefined;
+    const id = isRequestId(given["id"]) ? given["id"] : null;
+    if ("method" in given) {
+      if ("id" in given) this.#refuse(id, "The request is not a valid JSON-RPC message.");
+      return undefined;
+    }
+    const error = { code: -32_600, message: "The client's answer is not a valid JSON-RPC message." };
+    return id === null ? undefined : { jsonrpc: "2.0", id, error };
+  }
+}
+
+function isRequestId(id: unknown): id is RequestId {
+  return typeof id === "string" || Number.isInteger(id);
+}
 
 /** The end of a line that was cut off: what is missing may be nothing but spaces, and the rest would still be JSON. */
 const brokenEnd = "}\n";
@@ -123,7 +182,7 @@ export interface LineLimits {
 export class BoundedInput extends Transform {
   readonly #stdin: Readable;
   readonly #limits: LineLimits;
-  readonly #refused: (id: string | number | null, fault: string) => void;
+  readonly #refused: Refuse;
   readonly #onClose = (): void => void this.end();
   readonly #onError = (error: Error): void => void this.destroy(error);
   #count: NodeCount;
@@ -133,11 +192,7 @@ export class BoundedInput extends Transform {
   #start = "";
   #end = "";
 
-  constructor(
-    stdin: Readable,
-    limits: LineLimits,
-    refused: (id: string | number | null, fault: string) => void,
-  ) {
+  constructor(stdin: Readable, limits: LineLimits, refused: Refuse) {
     super();
     this.#stdin = stdin;
     this.#limits = limits;
@@ -208,11 +263,11 @@ export class BoundedInput extends Transform {
     this.#end = "";
   }
 
-  #id(): string | number | null {
+  #id(): RequestId | null {
     const [, id] =
       atTheStart.exec(this.#start) ??
       (requestAtTheStart.test(this.#start) ? atTheEnd.exec(this.#end) : null) ??
       [];
-    return id === undefined ? null : (JSON.parse(id) as string | number);
+    return id === undefined ? null : (JSON.parse(id) as RequestId);
   }
 }

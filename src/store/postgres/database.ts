@@ -181,7 +181,7 @@ export class Database implements Queries {
     const { limitsAll = false, prepares = isDirect } = this.#options;
     if (isDirect && limitsAll)
       await client.query(
-        `${limits(this.#timeoutMs, "SET")}; SET default_transaction_isolation = 'read committed'`,
+        `${limits(this.#timeoutMs, "SET")}; SET default_transaction_isolation = 'read committed'; SET array_nulls = on`,
       );
     return { isDirect: isDirect && limitsAll, prepares, generation: this.#statements.generation };
   }

@@ -1,5 +1,7 @@
 import { postgresStore, type PostgresStoreOptions } from "holdfast/postgres";
 import { expect, onTestFinished, test } from "vitest";
+import { createRuntime } from "../../../src/runtime/create-runtime.ts";
+import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { DatabaseProxy } from "../../postgres/database-proxy.ts";
 import { PgBouncer } from "../../postgres/pgbouncer.ts";
 import { FreshDatabase } from "../../postgres/test-database.ts";
@@ -89,6 +91,24 @@ test("a role whose transactions only read is told what to set", async () => {
   const reading = new URL(url);
   reading.searchParams.set("options", "-c default_transaction_read_only=on");
   await expectRefusal(open(reading.href), "only read", "SET default_transaction_read_only = off");
+});
+
+test("a role for which NULL in an array is a text can create tasks", async () => {
+  const url = new URL(await freshDatabase());
+  url.searchParams.set("options", "-c array_nulls=off");
+  const registry = new Registry();
+  registry.add("greet", {}, () => ({ content: [] }));
+  const runtime = createRuntime({ store: postgresStore(url.href), registry });
+  await runtime.start();
+  onTestFinished(() => runtime.stop());
+  const call = {
+    generation: "2026-07-28" as const,
+    principal: "ann",
+    tool: "greet",
+    arguments: {},
+    origin: { capabilities: {} },
+  };
+  await expect(runtime.create(call)).resolves.toMatchObject({ created: true });
 });
 
 /** Some wait for a package to come. */
