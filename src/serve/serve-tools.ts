@@ -28,7 +28,8 @@ export interface ServedTools {
   tell(changes: SourceChanges): void;
   /**
    * Serves these sources instead. Sources that are the same objects stay open, and one that is gone closes when its last call under way has ended. If
-   * one does not open, or two have a tool of the same name, everything stays as it was, and it rejects. Tasks of a tool that is gone wait for its return.
+   * one does not open, or two have a tool of the same name that no other server lists, everything stays as it was, and it rejects. Tasks of a tool that
+   * is gone wait for its return.
    */
   replace(sources: readonly ToolSource[]): Promise<void>;
   /** Removes the tools and closes the sources. Call it after `tasks.stop()`. */
@@ -37,7 +38,8 @@ export interface ServedTools {
 
 /**
  * Adds the tools of programs, job APIs, OpenAPI documents and other MCP servers to `tasks`. Call it before the server starts, so that tasks of an
- * earlier process find their tools. Rejects with `configuration` for a mistake in a source, and for two tools of the same name.
+ * earlier process find their tools. Rejects with `configuration` for a mistake in a source, and for two tools of the same name; a tool that another
+ * server lists is left out instead, and \`onError\` is told.
  *
  * ```ts
  * const served = await serveTools(tasks, [
@@ -134,8 +136,9 @@ class Served implements ServedTools {
     const added = next.filter((each) => !before.includes(each));
     try {
       for (const each of added) await this.#open(each);
-      this.#register(next, (fault) => {
-        throw fault;
+      this.#register(next, (fault, isMistake) => {
+        if (isMistake) throw fault;
+        this.#onError(fault);
       });
     } catch (error) {
       this.#register(before, this.#onError);
@@ -183,14 +186,20 @@ class Served implements ServedTools {
     }
   }
 
-  /** Registers the tools of these sources, and no others. A tool that cannot be registered is a fault, and left out. */
-  #register(opened: readonly Opened[], onFault: (fault: unknown) => void): void {
+  /**
+   * Registers the tools of these sources, and no others. A tool that cannot be registered is a fault, and left out. It is the mistake of whoever
+   * has set up the sources, unless another server lists the tool.
+   */
+  #register(opened: readonly Opened[], onFault: (fault: unknown, isMistake: boolean) => void): void {
     const wanted = new Map<string, { readonly tool: SourceTool; readonly from: Opened }>();
     for (const from of opened)
       for (const tool of from.tools) {
         const other = wanted.get(tool.name);
         if (other === undefined) wanted.set(tool.name, { tool, from });
-        else onFault(nameTaken(tool.name, other.from.source, from.source));
+        else {
+          const isListed = from.source.isListed ?? other.from.source.isListed ?? false;
+          onFault(nameTaken(tool.name, other.from.source, from.source), !isListed);
+        }
       }
     let relayedChanged = false;
     for (const [name, { tool, durable }] of this.#registered) {
@@ -201,8 +210,10 @@ class Served implements ServedTools {
     }
     for (const [name, { tool, from }] of wanted) {
       if (this.#registered.has(name)) continue;
+      let isMistake = true;
       try {
         assertAsked(tool, this.#hasAddresses);
+        isMistake = from.source.isListed !== true;
         if (isRelayed(tool)) {
           const relay: Relay = async (...of) => this.#during(from, async () => tool.relay(...of));
           this.#registered.set(name, { tool, relayed: { ...tool, relay } });
@@ -222,6 +233,7 @@ class Served implements ServedTools {
             `${from.source.name}: ${cause instanceof Error ? cause.message : String(cause)}`,
             { cause },
           ),
+          isMistake,
         );
       }
     }
@@ -260,8 +272,9 @@ function assertAsked({ name, approval, config }: SourceTool, hasAddresses: boole
 }
 
 function nameTaken(name: string, one: ToolSource, other: ToolSource): HoldfastError {
-  return new HoldfastError(
-    "configuration",
-    `Two tools have the name "${name}": one of ${one.name}, and one of ${other.name}. Rename one of them, or give its source a prefix.`,
-  );
+  const problem =
+    one === other
+      ? `${one.name} has two tools of the name "${name}", and the second is left out.`
+      : `Two tools have the name "${name}": one of ${one.name}, and one of ${other.name}. Rename one of them, or give its source a prefix.`;
+  return new HoldfastError("configuration", problem);
 }

@@ -82,6 +82,11 @@ export interface OpenSource {
 export interface ToolSource {
   /** For messages, such as `command build`. */
   readonly name: string;
+  /**
+   * Whether another server says what its tools are. One that cannot be served, such as a second one of a name, is then no mistake of whoever
+   * starts this process: it is left out and reported, and the rest is served. Default `false`.
+   */
+  readonly isListed?: boolean;
   /** Rejects only for mistakes that a person has to correct: what does not answer yet is tried again. */
   open(host: SourceHost): Promise<OpenSource>;
   /** Whether what it needs is there, without calling anything. */

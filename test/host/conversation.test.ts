@@ -1,5 +1,5 @@
 import { createTasks, HoldfastError } from "holdfast";
-import { connectAll, type HostOptions, type InboxMessage } from "holdfast/host";
+import { connectAll, type HostOptions, type HostServer, type InboxMessage } from "holdfast/host";
 import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { join } from "node:path";
@@ -49,6 +49,33 @@ test("a call is waited for, and the same id is the same call", async () => {
   await expect(chat.call("build__compile", { input: "app" }, { id: "call-1" })).rejects.toMatchObject({
     code: "idempotency_conflict",
   });
+});
+
+test("a server that lists a tool twice, or one that another has, keeps no tool from being used", async () => {
+  const listing = (...names: string[]): HostServer => {
+    const tools = names.map((name) => ({ name, inputSchema: { type: "object" } }));
+    const initialized = {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {} },
+      serverInfo: { name: "twice", version: "1" },
+    };
+    const answers = JSON.stringify({ initialize: initialized, "tools/list": { tools } });
+    const program = `require("node:readline").createInterface(process.stdin).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: ${answers}[method] ?? { content: [] } }));
+    });`;
+    return { command: process.execPath, args: ["-e", program] };
+  };
+  const faults: string[] = [];
+  const host = await hostOf(
+    { a: listing("b__c", "twice", "twice", "last"), a__b: listing("c", "d") },
+    { onError: (fault) => void faults.push(String(fault)) },
+  );
+  expect(host.tools.map(({ name }) => name)).toEqual(["a__b__c", "a__twice", "a__last", "a__b__d"]);
+  expect(faults).toMatchObject([
+    expect.stringMatching(/mcp a has two tools of the name "a__twice"/),
+    expect.stringMatching(/a__b__c/),
+  ]);
 });
 
 test("a call in the background is answered at once, and its result comes to the inbox of its conversation alone", async () => {

@@ -34,6 +34,7 @@ export function mcpUpstream(name: string, options: McpUpstreamOptions): ToolSour
   assertMcpOptions(`mcp ${name}`, options);
   return {
     name: `mcp ${name}`,
+    isListed: true,
     open: async (host) => OpenUpstream.open(name, options, host),
     check: async () => check(name, options),
   };
