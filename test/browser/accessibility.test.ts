@@ -71,33 +71,37 @@ function viewsOf(tasks: ReadonlyMap<string, string>): readonly View[] {
   ];
 }
 
-it.each([
-  { theme: "light", width: 1_280 },
-  { theme: "dark", width: 1_280 },
-  { theme: "light", width: 360 },
-] as const)(
-  "nothing is in the way of anybody in the $theme theme, $width px wide",
-  patience,
-  async (look) => {
-    const site = await Site.inNewFolder();
-    const node = await site.serve();
-    const views = viewsOf(await severalTasks(site, node));
-    const stranger = await Visitor.open(chromium(), node.origin, { as: "nobody", ...look });
-    await stranger.logIn("a guess");
-    await stranger.page.getByRole("alert").waitFor();
-    expect.soft(await problemsOf(stranger.page)).toEqual([]);
-
-    const visitor = await Visitor.open(chromium(), node.origin, { path: "/tools", ...look });
-    const { page } = visitor;
-    await page.getByRole("button", { name: "Pause quick" }).click();
-    await page.getByText("Paused quick. None of its tasks start").waitFor();
-    for (const { name, path, shown } of views) {
-      await page.goto(visitor.urlOf(path));
-      await shown(visitor);
-      expect.soft([name, ...(await problemsOf(page))]).toEqual([name]);
-    }
-  },
+const looks = (["light", "dark"] as const).flatMap((colorScheme) =>
+  [1_280, 360].map((width) => ({ colorScheme, width })),
 );
+
+it("nothing is in the way of anybody in either theme, wide or narrow", patience, async () => {
+  const site = await Site.inNewFolder();
+  const node = await site.serve();
+  const views = viewsOf(await severalTasks(site, node));
+  const check = async ({ page }: Visitor, name: string): Promise<void> => {
+    for (const { colorScheme, width } of looks) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+      const look = `${name}, ${colorScheme}, ${width} px`;
+      expect.soft([look, ...(await problemsOf(page))]).toEqual([look]);
+    }
+  };
+  const stranger = await Visitor.open(chromium(), node.origin, { as: "nobody", reducedMotion: true });
+  await stranger.logIn("a guess");
+  await stranger.page.getByRole("alert").waitFor();
+  await check(stranger, "login");
+
+  const visitor = await Visitor.open(chromium(), node.origin, { path: "/tools", reducedMotion: true });
+  const { page } = visitor;
+  await page.getByRole("button", { name: "Pause quick" }).click();
+  await page.getByText("Paused quick. None of its tasks start").waitFor();
+  for (const { name, path, shown } of views) {
+    await page.goto(visitor.urlOf(path));
+    await shown(visitor);
+    await check(visitor, name);
+  }
+});
 
 it("moves nothing for who wants less motion", patience, async () => {
   const site = await Site.inNewFolder();
