@@ -18,6 +18,7 @@ export type {
   TaskSummary,
   ToolCounts,
 } from "./admin/admin.ts";
+export type { Callers, CallersQuery, CallerUsage, StepLatency, ToolLatency } from "./admin/usage-shapes.ts";
 export type { FailureGroup, Incident, IncidentMark, MarkOptions } from "./admin/incident-shapes.ts";
 export type { OperatorSession } from "./admin/incident-operations.ts";
 export type { OperatorRole } from "./admin/roles.ts";

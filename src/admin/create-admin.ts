@@ -17,6 +17,7 @@ import { mostReports, nodesIn } from "./nodes.ts";
 import { listed, showTask } from "./show-task.ts";
 import { filePartOf } from "./show-artifacts.ts";
 import { failuresOf, incidentsIn } from "./incidents.ts";
+import { callersOf, latencyOf } from "./usage.ts";
 import { Timeline } from "./timeline.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
@@ -74,6 +75,8 @@ function readsOf(
     counts: () => readToShow(store, (from) => countTasks(adminOf(store), ends, from)),
     failures: async (tool, limit = 1_000) => failuresOf(store, tool, limit),
     incidents: async ({ tool, limit = 100 } = {}) => incidentsIn(store, now(), { tool, limit }),
+    callers: (query = {}) => callersOf(store, now(), query),
+    latency: async (tool, { tasks = 200 } = {}) => latencyOf(store, tool, tasks),
     async webhooks() {
       const waiting = (await store.outbox?.counts(mostMessages)) ?? [];
       return waiting.map(({ hook, ...counts }) => ({ webhook: hook, ...counts }));

@@ -3,13 +3,12 @@ import type { TaskRecord } from "../task/record.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { recordAction, type RecordServices } from "./record-action.ts";
 import { forgetPerson, personOf } from "./record-reads.ts";
-import { selectTasks } from "./select-tasks.ts";
+import { newestTasks } from "./select-tasks.ts";
 
 export interface EndServices extends RecordServices {
   readonly pause: (ms: number) => Promise<void>;
 }
 
-const pageSize = 200;
 /** How often to check whether the tasks have ended. */
 const lookEveryMs = 250;
 
@@ -47,10 +46,5 @@ export async function endTasksOf(
 
 async function* unfinishedOf(store: TaskStore, principal: string): AsyncGenerator<TaskRecord> {
   const states = ["queued", "waiting", "running", "input_required", "blocked"] as const;
-  for (let after: string | null = null; ;) {
-    const page = await selectTasks(adminOf(store), { principal, states }, pageSize, after);
-    yield* page.tasks;
-    if (page.next === null) return;
-    after = page.next;
-  }
+  for await (const page of newestTasks(adminOf(store), { principal, states }, Infinity)) yield* page;
 }

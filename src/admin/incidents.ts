@@ -8,7 +8,7 @@ import { messagePattern } from "../task/cause.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { mostCounted } from "./count-tasks.ts";
 import { trendParts, type FailureGroup, type Incident } from "./incident-shapes.ts";
-import { selectTasks } from "./select-tasks.ts";
+import { newestTasks } from "./select-tasks.ts";
 import { errorText } from "./summary.ts";
 
 /** Failed tasks to read at a time. */
@@ -186,15 +186,8 @@ export async function failuresOf(
   limit: number,
 ): Promise<readonly FailureGroup[]> {
   const groups = new Map<string, Omit<FailureGroup, "message">>();
-  let after: string | null = null;
-  let left = limit;
-  do {
-    const { tasks, next } = await selectTasks(
-      adminOf(store),
-      { tool, states: ["failed"] },
-      Math.min(left, page),
-      after,
-    );
+  const failed = { tool, states: ["failed"] } as const;
+  for await (const tasks of newestTasks(adminOf(store), failed, limit))
     for (const { id, cause = "", finishedAt, createdAt } of tasks) {
       const at = finishedAt ?? createdAt;
       const known = groups.get(cause) ?? { cause, count: 0, taskId: id, firstAt: at, lastAt: at };
@@ -202,9 +195,6 @@ export async function failuresOf(
       const times = { firstAt: Math.min(firstAt, at), lastAt: Math.max(lastAt, at) };
       groups.set(cause, { ...known, ...times, count: count + 1 });
     }
-    left -= tasks.length;
-    after = next;
-  } while (after !== null && left > 0);
   const sorted = [...groups.values()].sort((a, b) => b.count - a.count);
   const named: FailureGroup[] = [];
   for (let from = 0; from < sorted.length; from += atOnce)

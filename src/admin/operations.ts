@@ -10,38 +10,21 @@ import {
 import {
   adminAction,
   counts,
-  retryOptions,
   taskChanges,
-  taskDetails,
-  taskPage,
-  taskQuery,
-  taskSelection,
-  taskSummary,
   type AdminAction,
   type Counts,
-  type RetryOptions,
   type TaskChanges,
-  type TaskDetails,
-  type TaskPage,
-  type TaskQuery,
-  type TaskSelection,
-  type TaskSummary,
 } from "./admin.ts";
-import { filePart, fileQuery, type FilePart, type FileQuery } from "./artifact-shapes.ts";
-import {
-  bulkAction,
-  bulkJob,
-  bulkOptions,
-  bulkResult,
-  type BulkAction,
-  type BulkJobShown,
-  type BulkOptions,
-  type BulkResult,
-} from "./bulk-job.ts";
-import { DeclaredFailureActs, DeclaredFailureReads } from "./incident-operations.ts";
 import { operation, operationsOf } from "./operation.ts";
-import { roleForEnd, roleForExtend } from "./roles.ts";
-import { timelinePage, timelineQuery, type TimelinePage, type TimelineQuery } from "./timeline-shapes.ts";
+import { DeclaredTaskActs, DeclaredTaskReads } from "./task-operations.ts";
+import {
+  callers,
+  callersQuery,
+  toolLatency,
+  type Callers,
+  type CallersQuery,
+  type ToolLatency,
+} from "./usage-shapes.ts";
 import {
   resendOptions,
   resent,
@@ -50,70 +33,9 @@ import {
   type Resent,
   type WebhookBacklog,
 } from "./webhook-shapes.ts";
-import { countUpTo, described, list, nonEmpty, number, text, whole } from "./shape.ts";
+import { countUpTo, described, list, nonEmpty, text, whole } from "./shape.ts";
 
-class DeclaredReads extends DeclaredFailureReads {
-  /** Tasks, newest first. Rejects with `invalid_params` for an invalid query. */
-  readonly list = operation<(query?: TaskQuery) => Promise<TaskPage>>({
-    method: "GET",
-    path: "/tasks",
-    id: "listTasks",
-    summary: "List tasks, newest first",
-    role: "view",
-    roleFor: ({ text: searched }) => (searched === undefined ? undefined : "read"), // what is found tells what it contains
-    options: taskQuery,
-    spelled: { states: "state" },
-    nulls: {
-      principal: {
-        name: "nobody",
-        description: "If true, tasks of unidentified callers. Cannot be combined with principal.",
-      },
-    },
-    gives: taskPage,
-    shows: "caller",
-  });
-
-  /** Rejects with `unknown_task`, and with `task_unreadable` for a damaged task. */
-  readonly show = operation<(id: string) => Promise<TaskDetails>>({
-    method: "GET",
-    path: "/tasks/{id}",
-    id: "showTask",
-    summary: "Show one task: its attempts, steps, questions, outcome, log and output",
-    role: "view",
-    takes: { id: text },
-    gives: taskDetails,
-    shows: "task",
-    faults: ["unknown_task", "task_unreadable"],
-  });
-
-  /** The timeline of a task, page by page. Rejects with `unknown_task`. */
-  readonly timeline = operation<(id: string, query?: TimelineQuery) => Promise<TimelinePage>>({
-    method: "GET",
-    path: "/tasks/{id}/timeline",
-    id: "listTimeline",
-    summary: "List the steps, questions, waits and calls of a task, in the order in which they began",
-    role: "view",
-    takes: { id: text },
-    options: timelineQuery,
-    gives: timelinePage,
-    shows: "task",
-    faults: ["unknown_task"],
-  });
-
-  /** A part of a file that a task has made. Rejects with `unknown_task`, and with `invalid_params` if the task has no such file. */
-  readonly artifact = operation<(id: string, name: string, query?: FileQuery) => Promise<FilePart>>({
-    method: "GET",
-    path: "/tasks/{id}/artifacts/{name}",
-    id: "readArtifact",
-    summary: "Read a part of a file that a task has made",
-    role: "read",
-    takes: { id: text, name: nonEmpty },
-    options: fileQuery,
-    gives: filePart,
-    shows: "task",
-    faults: ["unknown_task", "task_unreadable"],
-  });
-
+class DeclaredReads extends DeclaredTaskReads {
   readonly counts = operation<() => Promise<Counts>>({
     method: "GET",
     path: "/counts",
@@ -149,6 +71,33 @@ class DeclaredReads extends DeclaredFailureReads {
     gives: activity,
   });
 
+  /** Whose tasks of the last `minutes` (default 60) failed most, or were worked on longest: of the newest 20,000 of these tasks. */
+  readonly callers = operation<(query?: CallersQuery) => Promise<Callers>>({
+    method: "GET",
+    path: "/callers",
+    id: "listCallers",
+    summary: "List the callers with the most failed tasks, or with those that were worked on longest",
+    role: "read",
+    options: callersQuery,
+    gives: callers,
+  });
+
+  /** How long each step of a tool took, from the newest `tasks` (default 200) of it that have ended. */
+  readonly latency = operation<(tool: string, options?: { readonly tasks?: number }) => Promise<ToolLatency>>(
+    {
+      method: "GET",
+      path: "/tools/{tool}/latency",
+      id: "showLatency",
+      summary: "Show how long each step of a tool took, slowest first",
+      role: "view",
+      takes: { tool: nonEmpty },
+      options: {
+        tasks: z.optional(countUpTo(1_000, 200, "How many of the newest ended tasks to look at.")),
+      },
+      gives: toolLatency,
+    },
+  );
+
   /** The processes that have the store open, oldest first, followed by those that are gone for at most ten minutes. */
   readonly nodes = operation<() => Promise<readonly NodeSummary[]>>({
     method: "GET",
@@ -157,18 +106,6 @@ class DeclaredReads extends DeclaredFailureReads {
     summary: "List the processes that have the store open, with the last report of each",
     role: "view",
     gives: list(nodeSummary),
-  });
-
-  /** A bulk action, how far it is, and how it ended for the first 1,000 tasks of each list. Rejects with `unknown_task`. */
-  readonly bulkJob = operation<(id: string) => Promise<BulkJobShown>>({
-    method: "GET",
-    path: "/bulk/{id}",
-    id: "showBulkJob",
-    summary: "Show how far a bulk action is",
-    role: "read",
-    takes: { id: text },
-    gives: bulkJob,
-    faults: ["unknown_task"],
   });
 
   /** Operators' actions, newest first, with numbers below `before`; at most `limit` (default 100). With `principal`: those with its data. */
@@ -215,92 +152,7 @@ export interface AdminReads extends DeclaredReads {}
 
 export const reads = operationsOf<AdminReads>(DeclaredReads);
 
-class DeclaredActs extends DeclaredFailureActs {
-  /** Cancels a task. A running handler is notified; a parked one does not run again to clean up. Rejects with `finished`. */
-  readonly cancel = operation<(id: string) => Promise<TaskSummary>>({
-    method: "POST",
-    path: "/tasks/{id}/cancel",
-    id: "cancelTask",
-    summary: "Cancel a task",
-    role: "act",
-    takes: { id: text },
-    gives: taskSummary,
-    faults: ["unknown_task", "finished"],
-  });
-
-  /**
-   * Answers open questions, by their keys, with the result objects that a client would send. Rejects with `invalid_params` for an invalid
-   * answer, and with `finished` if no such question is open.
-   */
-  readonly answer = operation<
-    (id: string, answers: Readonly<Record<string, unknown>>) => Promise<TaskSummary>
-  >({
-    method: "POST",
-    path: "/tasks/{id}/answer",
-    id: "answerTask",
-    summary: "Answer open questions by their keys, with the result objects that a client would send",
-    role: "act",
-    takes: { id: text, answers: z.record(text, z.unknown()) },
-    gives: taskSummary,
-    faults: ["unknown_task", "finished"],
-  });
-
-  /**
-   * Runs a finished task again as a new task, which goes on from what succeeded. The two name each other (`retryOf`, `retriedAs`). Rejects
-   * with `unfinished`; with `finished` if the task was run again before, unless options say what to repeat; and with `invalid_params` if the
-   * journal has no entry of that name.
-   */
-  readonly retry = operation<(id: string, options?: RetryOptions) => Promise<TaskSummary>>({
-    method: "POST",
-    path: "/tasks/{id}/retry",
-    id: "retryTask",
-    summary: "Run a finished task again as a new task, which goes on from what succeeded",
-    role: "act",
-    takes: { id: text },
-    options: retryOptions,
-    gives: taskSummary,
-    faults: ["unknown_task", "unfinished", "finished"],
-  });
-
-  /** Sets how long an unfinished task may run, or a finished one is kept (epoch ms); `null`: no limit. */
-  readonly extend = operation<(id: string, until: number | null) => Promise<TaskSummary>>({
-    method: "POST",
-    path: "/tasks/{id}/extend",
-    id: "extendTask",
-    summary: "Set how long an unfinished task may run, or a finished one is kept",
-    role: "act",
-    roleFor: ({ until }, now) => roleForEnd(until, now),
-    takes: { id: text, until: described(z.nullable(number), "Epoch milliseconds; null: no limit.") },
-    gives: taskSummary,
-    faults: ["unknown_task"],
-  });
-
-  /**
-   * Tries a blocked task again now, in any process that has its tool; it stays blocked if the code still does not fit. Rejects with
-   * `finished` if it is not blocked, or is being tried.
-   */
-  readonly unblock = operation<(id: string) => Promise<TaskSummary>>({
-    method: "POST",
-    path: "/tasks/{id}/unblock",
-    id: "unblockTask",
-    summary: "Try a blocked task again now",
-    role: "act",
-    takes: { id: text },
-    gives: taskSummary,
-    faults: ["unknown_task", "finished"],
-  });
-
-  /** Deletes a finished task and all its stored data. Rejects with `unfinished`. */
-  readonly delete = operation<(id: string) => Promise<void>>({
-    method: "DELETE",
-    path: "/tasks/{id}",
-    id: "deleteTask",
-    summary: "Delete a finished task and everything stored about it",
-    role: "admin",
-    takes: { id: text },
-    faults: ["unknown_task", "unfinished"],
-  });
-
+class DeclaredActs extends DeclaredTaskActs {
   /** Stops starting tasks of the tool in any process, within about a second. Running ones continue. */
   readonly pause = operation<(tool: string) => Promise<void>>({
     method: "POST",
@@ -349,39 +201,6 @@ class DeclaredActs extends DeclaredFailureActs {
     takes: { webhook: nonEmpty },
     options: resendOptions,
     gives: resent,
-  });
-
-  /**
-   * Applies an action to all selected tasks, newest first, each once: what matches later is left alone. The same action and selection while
-   * a job is not done is that job. Resolves when it is done, or after ten seconds with what was done by then: it goes on, in another process
-   * if this one ends. Rejects if the store fails; the job goes on when it answers. `options.dryRun` only selects the tasks, and
-   * `options.job` acts on those of such a job.
-   */
-  readonly bulk = operation<
-    (action: BulkAction, selection: TaskSelection, options?: BulkOptions) => Promise<BulkResult>
-  >({
-    method: "POST",
-    path: "/bulk",
-    id: "changeTasks",
-    summary: "Apply an action to all selected tasks, newest first. A dry run only selects them",
-    role: "act",
-    roleFor: ({ action, options }, now) =>
-      action === "delete" ? "admin" : action === "extend" ? roleForExtend(options, now) : undefined,
-    takes: { action: bulkAction, selection: taskSelection, options: z.optional(bulkOptions) },
-    gives: bulkResult,
-    faults: ["unknown_task"],
-  });
-
-  /** Ends a bulk job: what is done stays done, and the rest of its tasks is left alone. Rejects with `finished`. */
-  readonly cancelBulk = operation<(id: string) => Promise<BulkJobShown>>({
-    method: "POST",
-    path: "/bulk/{id}/cancel",
-    id: "cancelBulkJob",
-    summary: "Stop a bulk action. What is done stays done",
-    role: "act",
-    takes: { id: text },
-    gives: bulkJob,
-    faults: ["unknown_task", "finished"],
   });
 }
 

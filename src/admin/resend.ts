@@ -1,11 +1,10 @@
-import { nextTurn } from "../runtime/next-turn.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { ActionBy } from "../task/record.ts";
 import type { TaskActs } from "./act-on-task.ts";
 import type { Resent, ResendOptions } from "./webhook-shapes.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { invalid } from "./operation.ts";
-import { selectTasks, type SelectedPage } from "./select-tasks.ts";
+import { newestTasks } from "./select-tasks.ts";
 
 /** Messages to make due, and tasks to read, in one transaction. */
 const page = 1_000;
@@ -72,14 +71,9 @@ async function* changedTasks(
     ...(tool !== undefined && { tool }),
     ...(changedBefore !== Infinity && { createdBefore: changedBefore }),
   };
-  let after: string | null = null;
-  do {
-    const { tasks, next }: SelectedPage = await selectTasks(adminOf(store), selection, page, after);
+  for await (const tasks of newestTasks(adminOf(store), selection, Infinity))
     yield tasks
       .filter(({ updatedAt }) => updatedAt >= changedFrom && updatedAt < changedBefore)
       .filter(({ notifies = [] }) => notifies.includes(webhook))
       .map(({ id }) => id);
-    after = next;
-    await nextTurn();
-  } while (after !== null);
 }

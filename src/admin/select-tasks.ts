@@ -1,3 +1,4 @@
+import { nextTurn } from "../runtime/next-turn.ts";
 import type { AdminStore, EndedAs, TaskRange } from "../store/admin-store.ts";
 import { generationNames, type TaskRecord } from "../task/record.ts";
 import { encryptedText } from "../task/stored-text.ts";
@@ -48,6 +49,23 @@ export async function selectTasks(
     if (isMeant(task)) tasks.push(task);
     else passed++;
     if (tasks.length === limit || passed === mostPassed) return { tasks, next: task.id };
+  }
+}
+
+/** The newest selected tasks, at most so many, page by page. */
+export async function* newestTasks(
+  store: Selected,
+  selection: TaskSelection,
+  most: number,
+): AsyncGenerator<readonly TaskRecord[], void, undefined> {
+  let after: string | null = null;
+  for (let left = most; left > 0;) {
+    const page: SelectedPage = await selectTasks(store, selection, Math.min(left, mostAtOnce), after);
+    yield page.tasks;
+    if (page.next === null) return;
+    after = page.next;
+    left -= page.tasks.length;
+    await nextTurn();
   }
 }
 

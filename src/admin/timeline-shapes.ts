@@ -18,9 +18,11 @@ import {
 
 export const questionMethod = z.enum(inputMethods);
 
+export const entryKind = z.enum(["step", "input", "sleep", "call", "event", "artifact", "loop"]);
+
 class DeclaredTimelineEntry {
   readonly key = member(text);
-  readonly kind = member(z.enum(["step", "input", "sleep", "call", "event", "artifact", "loop"]));
+  readonly kind = member(entryKind);
   /** The method of a question's request. */
   readonly method = member(z.nullable(questionMethod));
   readonly begunAt = member(timeOrNull);

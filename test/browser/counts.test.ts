@@ -16,6 +16,11 @@ it("shows what becomes of the tasks of each tool, why they fail, and pauses it",
   const publish = page.getByRole("row").filter({ has: page.getByRole("link", { name: "publish" }) });
   await publish.filter({ hasText: "2 (100%)" }).waitFor();
 
+  const callers = page.getByRole("region", { name: "Top callers" });
+  await callers.getByRole("row", { name: "erin 2 3" }).waitFor();
+  await callers.getByRole("button", { name: "Most time" }).click();
+  await callers.getByRole("row", { name: "erin 2 3" }).waitFor();
+
   await page.getByRole("link", { name: "Tasks", exact: true }).click();
   const charts = page.getByRole("region", { name: "The last hour" });
   for (const text of ["3 created in the last hour", "3 ended", "2 failed"])
@@ -48,6 +53,10 @@ it("shows what becomes of the tasks of each tool, why they fail, and pauses it",
   await page.getByText("Resumed publish.").waitFor();
   await page.goto(visitor.urlOf(`/tasks/${held}`));
   await visitor.heading("publish Failed").waitFor();
+
+  await node.start("charge", "card 17");
+  await page.goto(visitor.urlOf("/tools?tool=charge"));
+  await visitor.row("reserve Step 1").waitFor();
 
   await page.getByRole("link", { name: "Actions" }).click();
   await visitor.row("Resumed").waitFor();

@@ -93,6 +93,11 @@ describe.each(kinds)("beside a server on %s", (kind) => {
       tool: "load",
       failures: [{ message: "no tape", count: 1, taskId: failed }],
     });
+    expect(await adminJson(place, "latency", "load")).toMatchObject({
+      tasks: 1,
+      steps: [{ name: "rows", kind: "step", count: 1, taskId: failed }],
+    });
+    expect(await admin(place, "callers", "--by", "time")).toMatch(/^ann\t1\t/m);
     expect(await admin(place, "top")).toContain("0 running, 1 waiting for answers, 0 queued");
     expect(await adminJson(place, "top")).toMatchObject({
       counts: { tools: [{ tool: "load" }, { tool: "send", inputRequired: 1 }] },

@@ -24,6 +24,8 @@ const needed: Readonly<Record<string, OperatorRole>> = {
   endSession: "admin",
   listIncidents: "view",
   listFailures: "view",
+  listCallers: "read",
+  showLatency: "view",
   markIncident: "act",
   cancelTask: "act",
   answerTask: "act",
@@ -149,6 +151,7 @@ it("shows those who may only view nothing of what tasks say", async () => {
     await admin.counts(),
     await admin.incidents(),
     await admin.failures("breaks"),
+    await admin.latency("breaks"),
     await admin.webhooks(),
   ];
   const [seen, read] = [await everything(remote("view")), await everything(remote("read"))];

@@ -2,71 +2,88 @@ import type { JSX } from "preact";
 import { useServices } from "../../api/services.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
 import { useNow } from "../../live/use-now.ts";
-import { Problem } from "../../parts/problem.tsx";
-import { Ago } from "../../parts/time.tsx";
+import { LoadedTable } from "../../parts/loaded-table.tsx";
+import { Ago, durationText } from "../../parts/time.tsx";
 import { Link } from "../../routing/link.tsx";
 import { taskPath } from "../../routing/task-path.ts";
 import { tasksPath } from "../tasks/task-filter.ts";
 
 /** The number of tasks to read each time. */
-const newest = 1_000;
-const restMs = 5_000;
+const newestFailed = 1_000;
+const newestEnded = 200;
+const failuresRestMs = 5_000;
+const latencyRestMs = 15_000;
 
 /** Why tasks of a tool failed. */
 export function ToolFailures({ tool }: { readonly tool: string }): JSX.Element {
   const { admin } = useServices();
   const now = useNow();
-  const { value, error, reload } = useLoaded(tool, () => admin.failures(tool, newest), { restMs });
+  const load = useLoaded(tool, () => admin.failures(tool, newestFailed), { restMs: failuresRestMs });
   return (
-    <section aria-labelledby="failures">
-      <div class="heading below">
-        <h2 id="failures">Failures by cause</h2>
-        <Link to={tasksPath({ tool, states: ["failed"] })}>All failed tasks of {tool}</Link>
-      </div>
-      <p class="faint">
-        The most recent {newest.toLocaleString()} failed tasks. Those whose messages differ only in ids,
-        numbers and quoted values are counted together.
-      </p>
-      {error !== undefined && <Problem error={error} reload={reload} />}
-      {value === undefined && error === undefined && <p class="empty">Loading…</p>}
-      {value?.length === 0 && <p class="empty">This tool has no failed tasks.</p>}
-      {value !== undefined && value.length > 0 && (
-        <div class="scroll" role="group" aria-label="Failures" tabIndex={0}>
-          <table>
-            <caption class="hidden">Failures by cause, most frequent first</caption>
-            <thead>
-              <tr>
-                <th scope="col">Message</th>
-                <th scope="col" class="number">
-                  Tasks
-                </th>
-                <th scope="col">First</th>
-                <th scope="col">Last</th>
-                <th scope="col">Newest task</th>
-              </tr>
-            </thead>
-            <tbody>
-              {value.map(({ cause, message, count, taskId, firstAt, lastAt }) => (
-                <tr key={cause}>
-                  <td class="message error">{message === "" ? "No message" : message}</td>
-                  <td class="number">{count.toLocaleString()}</td>
-                  <td>
-                    <Ago at={firstAt} now={now} />
-                  </td>
-                  <td>
-                    <Ago at={lastAt} now={now} />
-                  </td>
-                  <td>
-                    <Link to={taskPath(taskId)} class="task">
-                      {taskId}
-                    </Link>
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-    </section>
+    <LoadedTable
+      title="Failures by cause"
+      aside={<Link to={tasksPath({ tool, states: ["failed"] })}>All failed tasks of {tool}</Link>}
+      note={`The most recent ${newestFailed.toLocaleString()} failed tasks. Those whose messages differ only in ids, numbers and quoted values are counted together.`}
+      loaded={load}
+      rows={load.value}
+      keyOf={({ cause }) => cause}
+      empty="This tool has no failed tasks."
+      columns={[
+        {
+          title: "Message",
+          class: "message error",
+          cell: ({ message }) => (message === "" ? "No message" : message),
+        },
+        { title: "Tasks", isNumber: true, cell: ({ count }) => count.toLocaleString() },
+        { title: "First", cell: ({ firstAt }) => <Ago at={firstAt} now={now} /> },
+        { title: "Last", cell: ({ lastAt }) => <Ago at={lastAt} now={now} /> },
+        { title: "Newest task", cell: ({ taskId }) => <TaskLink id={taskId} /> },
+      ]}
+    />
+  );
+}
+
+const kindTexts = {
+  step: "Step",
+  input: "Question",
+  sleep: "Sleep",
+  call: "Call",
+  event: "Event",
+  artifact: "File",
+  loop: "Loop",
+} as const;
+
+/** How long the steps of a tool take. */
+export function StepLatency({ tool }: { readonly tool: string }): JSX.Element {
+  const { admin } = useServices();
+  const load = useLoaded(tool, () => admin.latency(tool, { tasks: newestEnded }), { restMs: latencyRestMs });
+  const time = (title: string, of: "p50Ms" | "p95Ms" | "maxMs") =>
+    ({ title, isNumber: true, cell: (row: Record<typeof of, number>) => durationText(row[of]) }) as const;
+  return (
+    <LoadedTable
+      title="Time by step"
+      note={`Steps, questions and other waits of the most recent ${newestEnded} tasks that have ended, from begin to end: tries and pauses are included.`}
+      loaded={load}
+      rows={load.value?.steps}
+      keyOf={({ kind, name }) => `${kind} ${name}`}
+      empty="The tasks of this tool that have ended took no steps."
+      columns={[
+        { title: "Step", class: "message", cell: ({ name }) => name },
+        { title: "Kind", cell: ({ kind }) => kindTexts[kind] },
+        { title: "Count", isNumber: true, cell: ({ count }) => count.toLocaleString() },
+        time("p50", "p50Ms"),
+        time("p95", "p95Ms"),
+        time("Max", "maxMs"),
+        { title: "Slowest task", cell: ({ taskId }) => <TaskLink id={taskId} /> },
+      ]}
+    />
+  );
+}
+
+function TaskLink({ id }: { readonly id: string }): JSX.Element {
+  return (
+    <Link to={taskPath(id)} class="task">
+      {id}
+    </Link>
   );
 }

@@ -1,5 +1,6 @@
 import type { JSX } from "preact";
 import { useServices } from "../../api/services.ts";
+import { may } from "../../api/session.ts";
 import { useLoaded } from "../../live/use-loaded.ts";
 import { usePageTitle } from "../../parts/page-title.ts";
 import { Behind, isBehind } from "../../parts/behind.tsx";
@@ -7,9 +8,10 @@ import { PeriodChoice } from "../../parts/period-choice.tsx";
 import { periodIn } from "../../parts/period.ts";
 import { Problem } from "../../parts/problem.tsx";
 import { Link } from "../../routing/link.tsx";
-import { ToolFailures } from "./tool-failures.tsx";
+import { StepLatency, ToolFailures } from "./tool-failures.tsx";
 import { toolRows } from "./tool-rows.ts";
 import { ToolTable } from "./tool-table.tsx";
+import { TopCallers } from "./top-callers.tsx";
 
 /** How often processes report their counts. */
 const everyMs = 10_000;
@@ -17,7 +19,7 @@ const everyMs = 10_000;
 const restMs = 3_000;
 
 export function ToolsPage({ query }: { readonly query: URLSearchParams }): JSX.Element {
-  const { admin } = useServices();
+  const { admin, session } = useServices();
   const tool = query.get("tool");
   const { period, minutes } = periodIn(query);
   usePageTitle(tool ?? "Tools");
@@ -56,7 +58,9 @@ export function ToolsPage({ query }: { readonly query: URLSearchParams }): JSX.E
           <ToolTable rows={shown} query={query} onChange={counts.reload} />
         </>
       )}
+      {tool === null && may(session, "read") && <TopCallers minutes={minutes} />}
       {tool !== null && <ToolFailures key={tool} tool={tool} />}
+      {tool !== null && <StepLatency key={tool} tool={tool} />}
     </>
   );
 }

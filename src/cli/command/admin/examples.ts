@@ -17,6 +17,10 @@ export const adminExamples: Readonly<Record<string, readonly Example[]>> = {
   ],
   actions: [["holdfast admin tasks.db actions --task 01a200", "lists who did what to the task"]],
   activity: [["holdfast admin tasks.db activity --minutes 15", "counts what ended, by tool, and refusals"]],
+  callers: [
+    ["holdfast admin tasks.db callers --minutes 1440 --by time", "lists who kept servers busy today"],
+  ],
+  latency: [["holdfast admin tasks.db latency report", "lists the slowest steps of the tool first"]],
   nodes: [["holdfast admin tasks.db nodes", "prints a line for each process"]],
   sessions: [["holdfast admin tasks.db sessions", "lists who is logged in to a dashboard"]],
   "end-session": [["holdfast admin tasks.db end-session 3f9c01aa", "logs the operator out within a second"]],

@@ -1,22 +1,28 @@
 import type { Command } from "commander";
-import type { Activity, NodeSummary } from "../../../admin/activity.ts";
-import type { FailureGroup, Incident } from "../../../admin/incident-shapes.ts";
-import type { OperatorSession } from "../../../admin/incident-operations.ts";
 import type { TaskPage, TaskQuery, TaskSummary } from "../../../admin/admin.ts";
-import type { WebhookBacklog } from "../../../admin/webhook-shapes.ts";
 import type { Input } from "../../../admin/operation.ts";
 import type { Admin, AdminActs, AdminReads } from "../../../admin/operations.ts";
 import { countOf, selecting, selectionOf, untilOf } from "./selection.ts";
 import { idForms } from "../../declare.ts";
 import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import { spanText, tasksText, timeText } from "../../output/amounts.ts";
+import { tasksText, timeText } from "../../output/amounts.ts";
 import { fittedTable } from "../../output/table.ts";
-import { duration } from "../../terminal/text.ts";
 import { actionColumns, actionRow, taskReport } from "./show-task.ts";
 import { answersTo, readAnswer } from "./answer-task.ts";
-import { countTable, shownId, taskTable } from "./task-table.ts";
+import { countTable, taskTable } from "./task-table.ts";
 import { findTask } from "./with-admin.ts";
+import {
+  activityTables,
+  callerTable,
+  failureTable,
+  incidentTable,
+  latencyTable,
+  nodeTable,
+  sessionTable,
+  type Shown,
+  webhookTable,
+} from "./operation-tables.ts";
 
 // What the command of an operation has besides what the table of operations says: how people see what it gives, and where they type
 // something else than the members of its input.
@@ -41,12 +47,6 @@ export interface Page<Gives> {
   readonly input?: (typed: Input, session: Session) => Input | Promise<Input>;
   /** Does more than to call the method once. */
   readonly give?: (admin: AdminReads, input: Input) => Promise<Gives>;
-}
-
-export interface Shown {
-  readonly now: number;
-  /** The width of the terminal; undefined for programs. */
-  readonly cells: number | undefined;
 }
 
 interface Session {
@@ -99,6 +99,14 @@ export const readPages: Pages<AdminReads> = {
     text: (actions, _, { cells }) => fittedTable(actionColumns, actions.map(actionRow), cells),
   },
   activity: { text: (activity, _, { cells }) => activityTables(activity, cells) },
+  callers: {
+    text: (callers, _, { cells }) => callerTable(callers, cells),
+    note: ({ tasks, from }) => `Of the ${tasksText(tasks)} created since ${timeText(from)}`,
+  },
+  latency: {
+    text: (latency, _, { cells }) => latencyTable(latency, cells),
+    note: ({ tasks }) => `Of the newest ${tasksText(tasks)} that have ended`,
+  },
   nodes: { json: (nodes) => ({ nodes }), text: (nodes, _, { cells }) => nodeTable(nodes, cells) },
   sessions: {
     json: (sessions) => ({ sessions }),
@@ -213,139 +221,4 @@ async function listed(admin: AdminReads, input: Input): Promise<TaskPage> {
     if (behindMs !== undefined) behind = { behindMs: Math.max(behindMs, behind.behindMs ?? 0) };
   } while (next !== null && tasks.length < limit);
   return { tasks, next, ...behind };
-}
-
-function failureTable(failures: readonly FailureGroup[], { now, cells }: Shown): string {
-  const isForPeople = cells !== undefined;
-  const columns = [
-    { title: "COUNT", least: 5, isNumber: true },
-    { title: "LAST", least: 7 },
-    { title: "NEWEST TASK", least: shownId },
-    { title: "MESSAGE", least: 20 },
-  ] as const;
-  const rows = failures.map(({ count, lastAt, taskId, message }) => [
-    String(count),
-    isForPeople ? `${duration(now - lastAt)} ago` : new Date(lastAt).toISOString(),
-    isForPeople ? taskId.slice(0, shownId) : taskId,
-    message,
-  ]);
-  return fittedTable(columns, rows, cells);
-}
-
-function incidentTable(incidents: readonly Incident[], { now, cells }: Shown): string {
-  const ago = (at: number): string =>
-    cells === undefined ? new Date(at).toISOString() : `${duration(now - at)} ago`;
-  const columns = [
-    { title: "CAUSE", least: 17 },
-    { title: "TOOL", least: 8 },
-    { title: "OPEN", least: 4, isNumber: true },
-    { title: "CALLERS", least: 7, isNumber: true },
-    { title: "SINCE", least: 7 },
-    { title: "VERSION", least: 7 },
-    { title: "LAST", least: 7 },
-    { title: "MESSAGE", least: 20 },
-    { title: "NOTE", least: 4 },
-  ] as const;
-  const rows = incidents.map(({ cause, tool, open, callers, message, note, ...incident }) => [
-    cause,
-    tool,
-    String(open),
-    String(callers),
-    ago(incident.firstAt),
-    versionsText(incident),
-    ago(incident.lastAt),
-    message,
-    [...(incident.muted ? ["muted"] : []), ...(note === null ? [] : [note])].join(": "),
-  ]);
-  return fittedTable(columns, rows, cells);
-}
-
-/** The version with which it began, and the last one if that is another. */
-function versionsText({ firstVersion, lastVersion }: Pick<Incident, "firstVersion" | "lastVersion">): string {
-  const [first, last] = [firstVersion, lastVersion].map((version) => String(version ?? 1));
-  return first === last ? `${first}` : `${first} to ${last}`;
-}
-
-function webhookTable(webhooks: readonly WebhookBacklog[], cells: number | undefined): string {
-  const columns = [
-    { title: "WEBHOOK", least: 8 },
-    { title: "WAITING", least: 7, isNumber: true },
-    { title: "OLDEST", least: 20 },
-    { title: "GIVEN UP", least: 8, isNumber: true },
-    { title: "LAST FAILURE", least: 12 },
-  ] as const;
-  const rows = webhooks.map(({ webhook, waiting, oldestAt, givenUp, lastFailure }) => {
-    const failure = lastFailure === null ? "" : `${timeText(lastFailure.at)} ${lastFailure.problem}`;
-    const oldest = oldestAt === null ? "" : timeText(oldestAt);
-    return [webhook, String(waiting), oldest, String(givenUp), failure];
-  });
-  return fittedTable(columns, rows, cells);
-}
-
-function activityTables({ tools, refusals }: Activity, cells: number | undefined): string {
-  const number = (title: string) => ({ title, least: title.length, isNumber: true }) as const;
-  const columns = ["CREATED", "COMPLETED", "FAILED", "CANCELLED", "RETRIED", "P50", "P95"].map(number);
-  const span = (ms: number | null): string => (ms === null ? "" : spanText(ms));
-  const rows = tools.map(({ tool, created, completed, failed, cancelled, retried, p50Ms, p95Ms }) => [
-    tool,
-    ...[created, completed, failed, cancelled, retried].map(String),
-    span(p50Ms),
-    span(p95Ms),
-  ]);
-  const refused = refusals.map(({ code, method, count }) => [code, method ?? "", String(count)]);
-  const parts = [
-    fittedTable([{ title: "TOOL", least: 8 }, ...columns], rows, cells),
-    fittedTable(
-      [{ title: "REFUSED", least: 8 }, { title: "METHOD", least: 8 }, number("COUNT")],
-      refused,
-      cells,
-    ),
-  ];
-  return (refusals.length === 0 ? parts.slice(0, 1) : parts).join("\n");
-}
-
-function nodeTable(nodes: readonly NodeSummary[], cells: number | undefined): string {
-  const columns = [
-    { title: "NODE", least: 8 },
-    { title: "HOST", least: 8 },
-    { title: "PID", least: 5, isNumber: true },
-    { title: "STATE", least: 5 },
-    { title: "SLOTS", least: 5 },
-    { title: "TASKS", least: 5, isNumber: true },
-    { title: "REPORTED", least: 20 },
-  ] as const;
-  const rows = nodes.map(({ id, host, pid, alive, draining, slots, running, reportedAt }) => [
-    id,
-    host ?? "",
-    String(pid ?? ""),
-    stateOf(alive, draining),
-    slots === null ? "" : `${slots.used} of ${slots.limit}`,
-    String(running),
-    reportedAt === null ? "" : timeText(reportedAt),
-  ]);
-  return fittedTable(columns, rows, cells);
-}
-
-function sessionTable(sessions: readonly OperatorSession[], cells: number | undefined): string {
-  const columns = [
-    { title: "SESSION", least: 8 },
-    { title: "OPERATOR", least: 8 },
-    { title: "ROLE", least: 5 },
-    { title: "SINCE", least: 20 },
-    { title: "UNTIL", least: 20 },
-  ] as const;
-  const rows = sessions.map(({ id, actor, role, since, until }) => [
-    id,
-    actor,
-    role,
-    timeText(since),
-    timeText(until),
-  ]);
-  return fittedTable(columns, rows, cells);
-}
-
-function stateOf(alive: boolean, draining: NodeSummary["draining"]): string {
-  if (!alive) return "gone";
-  if (draining === null) return "alive";
-  return draining.left === 0 ? "empty" : "draining";
 }

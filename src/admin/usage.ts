@@ -1,0 +1,106 @@
+/** Whose tasks fail and take time, and which steps of a tool are slow: from a bounded number of stored tasks. */
+
+import type { TaskStore } from "../store/store.ts";
+import { stemOf, type JournalKind } from "../task/journal.ts";
+import type { TaskRecord } from "../task/record.ts";
+import { adminOf, readToShow } from "./admin-store-of.ts";
+import { newestTasks } from "./select-tasks.ts";
+import { adminStateOf } from "./summary.ts";
+import type { Callers, CallersQuery, CallerUsage, StepLatency, ToolLatency } from "./usage-shapes.ts";
+
+const mostTasks = 20_000;
+
+const minuteMs = 60_000;
+
+/** The callers of the last minutes, from their newest tasks. */
+export function callersOf(
+  store: TaskStore,
+  now: number,
+  { minutes = 60, by = "failures", limit = 20 }: CallersQuery,
+): Promise<Callers> {
+  const since = now - minutes * minuteMs;
+  return readToShow(store, async (from) => {
+    const callers = new Map<string | null, CallerUsage>();
+    let tasks = 0;
+    let oldest = now;
+    for await (const page of newestTasks(from, { createdFrom: since }, mostTasks)) {
+      for (const task of page) {
+        const { principal } = task;
+        const known = callers.get(principal) ?? { principal, tasks: 0, failed: 0, workedMs: 0 };
+        callers.set(principal, {
+          principal,
+          tasks: known.tasks + 1,
+          failed: known.failed + Number(adminStateOf(task) === "failed"),
+          workedMs: known.workedMs + workedOn(task, now),
+        });
+      }
+      tasks += page.length;
+      oldest = page.at(-1)?.createdAt ?? oldest;
+    }
+    const most = by === "time" ? order("workedMs", "failed") : order("failed", "workedMs");
+    return {
+      tasks,
+      from: tasks < mostTasks ? since : oldest,
+      callers: [...callers.values()].sort(most).slice(0, limit),
+    };
+  });
+}
+
+type Counted = Exclude<keyof CallerUsage, "principal">;
+
+function order(first: Counted, then: Counted): (a: CallerUsage, b: CallerUsage) => number {
+  return (a, b) => b[first] - a[first] || b[then] - a[then];
+}
+
+function workedOn({ attempts }: TaskRecord, now: number): number {
+  return attempts.reduce((sum, { startedAt, endedAt }) => sum + Math.max(0, (endedAt ?? now) - startedAt), 0);
+}
+
+const mostEntries = 1_000;
+
+/** Keys may have anything in them. */
+const mostNames = 200;
+
+/** Journals that are read at the same time. */
+const atOnce = 10;
+
+interface Durations {
+  readonly name: string;
+  readonly kind: JournalKind;
+  readonly all: { readonly ms: number; readonly taskId: string }[];
+}
+
+/** How long the steps of the newest ended tasks of a tool took. */
+export async function latencyOf(store: TaskStore, tool: string, most: number): Promise<ToolLatency> {
+  const steps = new Map<string, Durations>();
+  const ended = { tool, states: ["completed", "failed", "cancelled"] } as const;
+  let tasks = 0;
+  let from: number | null = null;
+  for await (const page of newestTasks(adminOf(store), ended, most)) {
+    for (let at = 0; at < page.length; at += atOnce)
+      await Promise.all(page.slice(at, at + atOnce).map(({ id }) => addSteps(store, id, steps)));
+    tasks += page.length;
+    from = page.at(-1)?.createdAt ?? from;
+  }
+  const slowest = [...steps.values()].map(latencyIn).sort((a, b) => b.p95Ms - a.p95Ms);
+  return { tasks, from, steps: slowest.slice(0, mostNames) };
+}
+
+async function addSteps(store: TaskStore, taskId: string, steps: Map<string, Durations>): Promise<void> {
+  const { entries } = await store.journal(taskId, "", mostEntries);
+  for (const { key, kind, begunAt, doneAt } of entries) {
+    if (begunAt === null || doneAt === null) continue;
+    const name = stemOf(key);
+    const id = `${kind} ${name}`;
+    const known = steps.get(id) ?? { name, kind, all: [] };
+    known.all.push({ ms: Math.max(0, doneAt - begunAt), taskId });
+    steps.set(id, known);
+  }
+}
+
+function latencyIn({ name, kind, all }: Durations): StepLatency {
+  const sorted = all.toSorted((a, b) => a.ms - b.ms);
+  const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] ?? { ms: 0, taskId: "" };
+  const { ms: maxMs, taskId } = at(1);
+  return { name, kind, count: all.length, p50Ms: at(0.5).ms, p95Ms: at(0.95).ms, maxMs, taskId };
+}
