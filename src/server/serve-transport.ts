@@ -23,75 +23,115 @@ import type { MessageContext } from "./request.ts";
 /** When an open request may have been answered, in ms. */
 const retryAfterMs = 1_000;
 
-export interface RatedTransportSetup {
+export interface PipeSetup {
   readonly server: TaskServer;
-  readonly principal: string | null;
+  /** The owner of the connection. */
+  readonly sender: Sender;
   /** Requests that wait for their answers at a time. */
   readonly maxOpenRequests: number;
+  /** Values in a message; left out if they were counted before it was parsed. */
+  readonly maxNodes?: number;
 }
 
-/** Refuses requests that come too fast, or while too many are open. The order of the others does not change. */
-export class RatedTransport implements Transport {
+/**
+ * A connection of one caller, on which all messages come. Those pass on, in their order, that are within the limits of messages; requests
+ * that come too fast, or while too many are open, are refused. If messages arrive as HTTP requests, as with HTTP+SSE, each has its own
+ * authentication: a message from another caller, who has learned the session's id, is dropped.
+ */
+export class PipeTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
-  readonly #wire: Transport;
-  readonly #setup: RatedTransportSetup;
+  protected readonly wire: Transport;
+  protected readonly setup: PipeSetup;
   readonly #open = new Set<RequestId>();
   #last: Promise<void> = Promise.resolve();
 
-  constructor(wire: Transport, setup: RatedTransportSetup) {
-    this.#wire = wire;
-    this.#setup = setup;
+  constructor(wire: Transport, setup: PipeSetup) {
+    this.wire = wire;
+    this.setup = setup;
   }
 
   get sessionId(): string | undefined {
-    return this.#wire.sessionId;
+    return this.wire.sessionId;
   }
 
   setProtocolVersion(version: string): void {
-    this.#wire.setProtocolVersion?.(version);
+    this.wire.setProtocolVersion?.(version);
   }
 
   async start(): Promise<void> {
-    this.#wire.onmessage = (message, extra) => {
-      this.#last = this.#last.then(() => this.#admit(message, extra)).catch(this.#setup.server.onError);
+    const { onclose, onerror } = this.wire;
+    this.wire.onmessage = (message, extra) => {
+      this.#last = this.#last.then(() => this.#admit(message, extra)).catch(this.setup.server.onError);
     };
-    this.#wire.onerror = (error) => this.onerror?.(error);
-    this.#wire.onclose = () => this.onclose?.();
-    await this.#wire.start();
+    this.wire.onerror = (error) => {
+      onerror?.(error);
+      this.onerror?.(error);
+    };
+    this.wire.onclose = () => {
+      onclose?.();
+      this.closed();
+      this.onclose?.();
+    };
+    await this.wire.start();
   }
 
   close(): Promise<void> {
-    return this.#wire.close();
+    return this.wire.close();
   }
 
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (!("method" in message) && message.id !== undefined) this.#open.delete(message.id);
-    return this.#wire.send(message, options);
+    return this.wire.send(message, options);
   }
 
-  async #admit(message: JSONRPCMessage, extra?: MessageExtraInfo): Promise<void> {
-    if (isJSONRPCRequest(message)) {
-      const { server, principal } = this.#setup;
-      const fault = this.#full() ?? (await server.rates.refusal(message, principal));
-      if (fault !== undefined) {
-        server.events?.emit(refusalOf(fault, { principal, method: message.method }));
-        await this.#wire.send({ jsonrpc: "2.0", id: message.id, error: server.errorOf(fault) });
-        return;
-      }
-      this.#open.add(message.id);
-    } else if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
-      this.#open.delete(message.params?.["requestId"] as RequestId); // it will not be answered
-    }
+  /** Passes on a message that was admitted. */
+  protected received(message: JSONRPCMessage, extra?: MessageContext): void {
     this.onmessage?.(message, extra);
   }
 
-  #full(): HoldfastError | undefined {
-    const { maxOpenRequests: max } = this.#setup;
-    if (this.#open.size < max) return undefined;
-    const message = `${max} requests are already open. Wait for some of them, or cancel them.`;
-    return new HoldfastError("limit_reached", message, { data: { retryAfterMs } });
+  /** The connection has ended. */
+  protected closed(): void {
+    this.#open.clear();
+  }
+
+  async #admit(message: JSONRPCMessage, extra?: MessageExtraInfo): Promise<void> {
+    const { server, sender } = this.setup;
+    const isForeign = isOfAnother(sender, extra);
+    const fault = isForeign
+      ? new HoldfastError("unauthenticated", "This connection belongs to another caller.")
+      : (this.#faultOf(message) ?? (await this.#refusal(message)));
+    if (fault === undefined) {
+      if (isJSONRPCRequest(message)) this.#open.add(message.id);
+      else if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
+        this.#open.delete(message.params?.["requestId"] as RequestId); // it will not be answered
+      }
+      this.received(message, { ...extra, ...(sender.auth !== undefined && { auth: sender.auth }) });
+      return;
+    }
+    const method = "method" in message ? message.method : undefined;
+    server.events?.emit(refusalOf(fault, { principal: sender.principal, method }));
+    if (isForeign || !("id" in message) || message.id === undefined) return;
+    const refusal = { jsonrpc: "2.0" as const, id: message.id, error: server.errorOf(fault) };
+    if (isJSONRPCRequest(message)) this.wire.send(refusal).catch(server.onError);
+    else this.onmessage?.(refusal); // the SDK waits for the reply to its own request
+  }
+
+  #faultOf(message: JSONRPCMessage): HoldfastError | undefined {
+    const { server, maxNodes } = this.setup;
+    const fault = messageFault(message, server.options.maxNesting); // first: to write it as text recurses
+    if (fault !== undefined || maxNodes === undefined) return fault;
+    const tooMany = nodeFault(JSON.stringify(message), maxNodes);
+    return tooMany === undefined ? undefined : new HoldfastError("invalid_request", tooMany);
+  }
+
+  async #refusal(message: JSONRPCMessage): Promise<HoldfastError | undefined> {
+    if (!isJSONRPCRequest(message)) return undefined;
+    const { server, sender, maxOpenRequests: max } = this.setup;
+    if (this.#open.size < max) return server.rates.refusal(message, sender.principal);
+    const tooMany = `${max} requests are already open. Wait for some of them, or cancel them.`;
+    return new HoldfastError("limit_reached", tooMany, { data: { retryAfterMs } });
   }
 }
 
@@ -145,12 +185,11 @@ export async function serveTransport(
     options,
   );
   const sender = senderIn(options);
-  const { principal } = sender;
   await server.start();
   const context = { era: "legacy" as const, ...authInfoOf(sender) };
   const session = await server.openSession(context, sender, { ...onePipe, reserve: reserveOnPipe() });
-  const caller = new CallerTransport(transport, { server, sender });
-  await session.connect(new RatedTransport(caller, { server, principal, maxOpenRequests }));
+  const { maxNodes } = server.options;
+  await session.connect(new PipeTransport(transport, { server, sender, maxOpenRequests, maxNodes }));
   return { close: () => session.close() };
 }
 
@@ -161,96 +200,6 @@ function senderIn({ authInfo, identity }: TransportOptions): Sender {
   const message =
     "serveTransport takes either authInfo or identity. An identity can carry its own authInfo for the handlers.";
   throw new HoldfastError("configuration", message);
-}
-
-interface CallerTransportSetup {
-  readonly server: TaskServer;
-  /** The owner of the connection. */
-  readonly sender: Sender;
-}
-
-/**
- * A connection of one caller. If messages arrive as HTTP requests, as with HTTP+SSE, each has its own authentication: a message from
- * another caller, who has learned the session's id, is dropped. The message limits apply to the others.
- */
-export class CallerTransport implements Transport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
-  readonly #wire: Transport;
-  readonly #setup: CallerTransportSetup;
-
-  constructor(wire: Transport, setup: CallerTransportSetup) {
-    this.#wire = wire;
-    this.#setup = setup;
-  }
-
-  get sessionId(): string | undefined {
-    return this.#wire.sessionId;
-  }
-
-  setProtocolVersion(version: string): void {
-    this.#wire.setProtocolVersion?.(version);
-  }
-
-  async start(): Promise<void> {
-    const { onclose, onerror } = this.#wire;
-    this.#wire.onmessage = (message, extra) => this.#receive(message, extra);
-    this.#wire.onerror = (error) => {
-      onerror?.(error);
-      this.onerror?.(error);
-    };
-    this.#wire.onclose = () => {
-      onclose?.();
-      this.onclose?.();
-    };
-    await this.#wire.start();
-  }
-
-  close(): Promise<void> {
-    return this.#wire.close();
-  }
-
-  send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    return this.#wire.send(message, options);
-  }
-
-  #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
-    const { server, sender } = this.#setup;
-    if (isOfAnother(sender, extra)) {
-      this.#report(
-        message,
-        new HoldfastError("unauthenticated", "This connection belongs to another caller."),
-      );
-      return;
-    }
-    const fault = this.#faultOf(message);
-    if (fault === undefined) {
-      const context: MessageContext = { ...extra, ...(sender.auth !== undefined && { auth: sender.auth }) };
-      this.onmessage?.(message, context);
-      return;
-    }
-    this.#report(message, fault);
-    if ("id" in message && message.id !== undefined) {
-      const refusal = { jsonrpc: "2.0" as const, id: message.id, error: server.errorOf(fault) };
-      if (isJSONRPCRequest(message)) this.#wire.send(refusal).catch(server.onError);
-      else this.onmessage?.(refusal); // the SDK waits for the reply to its own request
-    }
-  }
-
-  #faultOf(message: JSONRPCMessage): HoldfastError | undefined {
-    const { maxNesting, maxNodes } = this.#setup.server.options;
-    const fault = messageFault(message, maxNesting); // first: to write it as text recurses
-    if (fault !== undefined) return fault;
-    const tooMany = nodeFault(JSON.stringify(message), maxNodes);
-    return tooMany === undefined ? undefined : new HoldfastError("invalid_request", tooMany);
-  }
-
-  #report(message: JSONRPCMessage, fault: HoldfastError): void {
-    const { server, sender } = this.#setup;
-    const method = "method" in message ? message.method : undefined;
-    server.events?.emit(refusalOf(fault, { principal: sender.principal, method }));
-  }
 }
 
 /** Whether the message arrived as an HTTP request of another caller, or an anonymous one on the connection of a known caller. */

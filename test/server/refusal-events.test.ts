@@ -111,6 +111,9 @@ it("tells of refusals on a pipe", async () => {
   await pipe.start("waits");
   await pipe.request("tools/call", { name: "waits" });
   await pipe.request("tasks/get", { taskId: "none" });
+  let deep: object = {};
+  for (let levels = 0; levels < 300; levels++) deep = { deep };
+  await pipe.request("tasks/get", { taskId: "none", deep });
   expect(refusals).toMatchObject([
     {
       code: "rate_limited",
@@ -118,6 +121,7 @@ it("tells of refusals on a pipe", async () => {
       message: expect.stringContaining("Too many calls") as string,
     },
     { code: "unknown_task", method: "tasks/get" },
+    { code: "invalid_request", method: "tasks/get" },
   ]);
 });
 

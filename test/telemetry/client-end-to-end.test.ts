@@ -31,7 +31,7 @@ async function serve(transport: "http" | "stdio", spans: RecordedSpans): Promise
   });
   const served = tasks.server(() => new McpServer({ name: "harbour", version: "1.0.0" }));
   if (transport === "http") {
-    const http = await serveHttp(served);
+    const http = await serveHttp(served, { port: 0 });
     onTestFinished(() => http.close());
     return http.url;
   }

@@ -19,11 +19,9 @@ import {
   type SubscriptionId,
 } from "../../generation/2026-07-28-listen.ts";
 import { readCapabilities } from "../../generation/2026-07-28.ts";
-import type { HoldfastError } from "../../task/fault.ts";
 import { missingForListen } from "../2026-07-28/admission.ts";
 import type { Listening } from "../listen/listening.ts";
-import { messageFault } from "../limits.ts";
-import type { TaskServer } from "../task-server.ts";
+import { PipeTransport, type PipeSetup } from "../serve-transport.ts";
 import { ConnectionTraces } from "../tracing.ts";
 
 /** A listen request for tasks: what is pushed, or the fault that it is refused with once the SDK has checked the rest. */
@@ -38,65 +36,35 @@ const cancelledMethod = "notifications/cancelled";
  * A connection whose client can listen to tasks. The SDK answers every listen request, without our part. That part is added to the SDK's
  * acknowledgement, and from then on changes of tasks are pushed in addition to what the SDK pushes.
  */
-export class ListenTransport implements Transport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
-  readonly #wire: Transport;
-  readonly #server: TaskServer;
-  readonly #principal: string;
+export class ListenTransport extends PipeTransport {
   /** By the id of the request; 1 and "1" are two, as they are two keys of a Map. */
-  readonly #open = new Map<SubscriptionId, Subscription>();
+  readonly #subscriptions = new Map<SubscriptionId, Subscription>();
   readonly #turns = new Turns();
   /** For listen requests, which never reach a server; undefined if nothing is traced. */
   readonly #traces: ConnectionTraces | undefined;
 
-  constructor(wire: Transport, server: TaskServer, principal: string) {
-    this.#wire = wire;
-    this.#server = server;
-    this.#principal = principal;
-    const { tracing } = server;
+  constructor(wire: Transport, setup: PipeSetup) {
+    super(wire, setup);
+    const { tracing } = setup.server;
     this.#traces = tracing && new ConnectionTraces({ tracing, transport: "stdio" });
   }
 
-  async start(): Promise<void> {
-    this.#wire.onmessage = (message, extra) => this.#receive(message, extra);
-    this.#wire.onerror = (error) => this.onerror?.(error);
-    this.#wire.onclose = () => {
-      for (const id of this.#open.keys()) this.#forget(id);
-      this.#traces?.close();
-      this.onclose?.();
-    };
-    await this.#wire.start();
-  }
-
-  close(): Promise<void> {
-    return this.#wire.close();
-  }
-
-  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+  override async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (isJSONRPCNotification(message) && message.method === acknowledgedMethod) {
       await this.#acknowledge(message);
       return;
     }
-    // Nothing is pushed after the answer to the listen request.
-    if (!("method" in message) && message.id !== undefined) this.#forget(message.id);
-    await this.#send(message, options);
-  }
-
-  #send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    if (!("method" in message)) this.#traces?.answered(message);
-    return this.#wire.send(message, options);
-  }
-
-  #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
-    const fault = messageFault(message, this.#server.options.maxNesting);
-    if (fault !== undefined) {
-      this.#refuse(message, fault);
-      return;
+    if (!("method" in message)) {
+      // Nothing is pushed after the answer to the listen request.
+      if (message.id !== undefined) this.#forget(message.id);
+      this.#traces?.answered(message);
     }
+    await super.send(message, options);
+  }
+
+  protected override received(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
     if (isJSONRPCRequest(message) && message.method === listenMethod) {
-      this.#listen(message, extra).catch(this.#server.onError);
+      this.#listen(message, extra).catch(this.setup.server.onError);
       return;
     }
     if (isJSONRPCNotification(message) && message.method === cancelledMethod) {
@@ -104,16 +72,13 @@ export class ListenTransport implements Transport {
       this.#forget(id);
       if (typeof id === "string" || typeof id === "number") this.#traces?.cancelled(id);
     }
-    this.onmessage?.(message, extra);
+    super.received(message, extra);
   }
 
-  /** Answers a request with the fault, and gives it to the SDK as the reply to its own request; drops a notification. */
-  #refuse(message: JSONRPCMessage, fault: HoldfastError): void {
-    if ("id" in message && message.id !== undefined) {
-      const refusal = { jsonrpc: "2.0" as const, id: message.id, error: this.#server.errorOf(fault) };
-      if ("method" in message) this.#wire.send(refusal).catch(this.#server.onError);
-      else this.onmessage?.(refusal);
-    }
+  protected override closed(): void {
+    for (const id of this.#subscriptions.keys()) this.#forget(id);
+    this.#traces?.close();
+    super.closed();
   }
 
   /** Looks the ids up before the SDK gets the request, so that the SDK's acknowledgement can be completed at once. */
@@ -129,19 +94,20 @@ export class ListenTransport implements Transport {
     }
     this.#forget(id); // an id that is used again means the new request
     const subscription: Subscription = {};
-    this.#open.set(id, subscription);
+    this.#subscriptions.set(id, subscription);
     const { others } = listening;
+    const { server, sender } = this.setup;
     const missing = missingForListen(listening, readCapabilities(params) ?? {});
     try {
       if (missing !== undefined) throw missing;
-      const pushed = await this.#server.listen(listening, { principal: this.#principal });
-      if (this.#open.get(id) !== subscription) {
+      const pushed = await server.listen(listening, sender);
+      if (this.#subscriptions.get(id) !== subscription) {
         pushed.close(); // cancelled meanwhile
         return;
       }
       subscription.pushed = pushed;
     } catch (fault) {
-      if (this.#open.get(id) !== subscription) return;
+      if (this.#subscriptions.get(id) !== subscription) return;
       subscription.fault = fault;
     }
     // A missing extension is refused before the rest of the filter is validated.
@@ -151,16 +117,16 @@ export class ListenTransport implements Transport {
 
   async #acknowledge(message: JSONRPCNotification): Promise<void> {
     const id = subscriptionOf(message.params);
-    const subscription = id === undefined ? undefined : this.#open.get(id);
+    const subscription = id === undefined ? undefined : this.#subscriptions.get(id);
     if (id === undefined || subscription === undefined) {
-      await this.#wire.send(message);
+      await super.send(message);
     } else if (subscription.pushed === undefined) {
-      const error = this.#server.errorOf(subscription.fault);
+      const error = this.setup.server.errorOf(subscription.fault);
       this.#cancel(id);
-      await this.#send({ jsonrpc: "2.0", id, error });
+      await this.send({ jsonrpc: "2.0", id, error });
     } else {
       const { accepted, pushes } = subscription.pushed;
-      await this.#wire.send({ ...message, params: acknowledgedTasks(message.params ?? {}, accepted) });
+      await super.send({ ...message, params: acknowledgedTasks(message.params ?? {}, accepted) });
       for (const each of pushes) {
         this.#push(id, each).catch((error: unknown) => this.#failed(id, subscription, error));
       }
@@ -172,17 +138,17 @@ export class ListenTransport implements Transport {
       // One at a time, so that only one message waits for a client that does not read, however often it listens.
       await this.#turns.take(async () => {
         const message = await pushes.next(id);
-        if (message !== undefined) await this.#wire.send(message);
+        if (message !== undefined) await super.send(message);
       });
     }
   }
 
   /** Ends the subscription: the client can listen again and gets the current states. */
   #failed(id: SubscriptionId, subscription: Subscription, error: unknown): void {
-    if (this.#open.get(id) !== subscription) return; // the connection is closed
-    this.#server.errorOf(error); // which reports what the client must not see
+    if (this.#subscriptions.get(id) !== subscription) return; // the connection is closed
+    this.setup.server.errorOf(error); // which reports what the client must not see
     this.#cancel(id);
-    this.#send(listenEnd(id)).catch(this.#server.onError);
+    this.send(listenEnd(id)).catch(this.setup.server.onError);
   }
 
   /** Ends a subscription for the SDK too. */
@@ -193,8 +159,8 @@ export class ListenTransport implements Transport {
 
   #forget(id: unknown): void {
     if (typeof id !== "string" && typeof id !== "number") return;
-    this.#open.get(id)?.pushed?.close();
-    this.#open.delete(id);
+    this.#subscriptions.get(id)?.pushed?.close();
+    this.#subscriptions.delete(id);
   }
 }
 

@@ -13,7 +13,6 @@ import { isJsonObject } from "../../generation/message.ts";
 import { assertOptions, isObject, number, settingsOf, tableOf, value } from "../../options/options.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { ListenTransport } from "./listen-transport.ts";
-import { RatedTransport } from "../serve-transport.ts";
 import { reserveOnPipe } from "../http/unread-bytes.ts";
 import { NodeCount } from "../limits.ts";
 
@@ -70,11 +69,7 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   const listeners = stdout.getMaxListeners();
   stdout.setMaxListeners(0);
   const wire: LineTransport = new LineTransport(input, stdout, refuse);
-  const transport = new ListenTransport(
-    new RatedTransport(wire, { server, principal, maxOpenRequests }),
-    server,
-    principal,
-  );
+  const transport = new ListenTransport(wire, { server, sender: { principal }, maxOpenRequests });
   const streams = { ...onePipe, reserve: reserveOnPipe() };
   const connection = serveSdk((context) => server.create(context, { principal }, streams), {
     transport,
