@@ -1,8 +1,9 @@
-// Makes the tables of options in docs/ from the tables in the source: npm run docs:options
+// Makes the tables of options and events in docs/ from the source: npm run docs:options
 import { glob, readFile, writeFile } from "node:fs/promises";
 import { format, resolveConfig } from "prettier";
 import { environmentOptions, serverVariables, variableTables } from "../src/env/variables.ts";
 import { connectOptions, receiveTasksOptions } from "../src/client/connect-options.ts";
+import { eventTable } from "./event-table.ts";
 import { hostOptions } from "../src/host/host-options.ts";
 import type { Row, Table } from "../src/options/options.ts";
 import { webhookOptions } from "../src/runtime/webhooks/webhook-options.ts";
@@ -44,6 +45,7 @@ export const pages: ReadonlyMap<string, readonly Table<object>[]> = new Map([
   ["operate/webhooks", [webhookOptions]],
   ["reference/client-options", [connectOptions]],
   ["recipes/agents", [hostOptions]],
+  ["operate/events", []],
 ]);
 
 /** An option with its comment in the source: what it means, and the words about its default. */
@@ -128,10 +130,11 @@ function variableTable(): string {
 /** A page with its tables made anew: each stands between two comments. */
 export async function withTables(name: string, page: string): Promise<string> {
   const tables = new Map((pages.get(name) ?? []).map((table) => [declared.get(table), optionTable(table)]));
+  const events = await eventTable();
   const made = page.replace(
     /(<!-- (\w+): .*? -->\n)[^]*?(\n<!-- end -->)/g,
     (_, begin: string, which: string, end: string) =>
-      `${begin}\n${which === "variables" ? variableTable() : (tables.get(which) ?? "")}\n${end}`,
+      `${begin}\n${which === "variables" ? variableTable() : which === "ServerEvent" ? events : (tables.get(which) ?? "")}\n${end}`,
   );
   const url = pageUrl(name);
   return format(made, { ...(await resolveConfig(url)), parser: "markdown" });

@@ -45,8 +45,9 @@ interface OfEnd extends OfTask {
 }
 
 type TaskLifeEvent =
+  /** The task is stored. */
   | (OfTask & { readonly type: "task.created" })
-  /** An attempt holds the task, and its handler runs. */
+  /** An attempt begins. `resumed`: after an earlier one. `queuedMs`: how long the first has waited. `crashes`: attempts lost with their processes. */
   | (OfTask & {
       readonly type: "task.started";
       /** Whether the task continues after an earlier attempt. */
@@ -56,7 +57,7 @@ type TaskLifeEvent =
       /** Attempts lost with their processes since the last progress. */
       readonly crashes: number;
     })
-  /** A step ended, or will be retried. A replayed step emits no second event. */
+  /** A step is `done`, has `failed`, or will be `retried` at `until`. A replayed step emits no second event. */
   | (OfTask & {
       readonly type: "task.step";
       readonly key: string;
@@ -68,7 +69,9 @@ type TaskLifeEvent =
       readonly tries?: number;
       readonly until?: number;
     })
+  /** A question was asked. */
   | (OfTask & { readonly type: "task.question"; readonly key: string; readonly method: string })
+  /** Questions were answered. */
   | (OfTask & { readonly type: "task.answered"; readonly keys: readonly string[] })
   /** The handler threw, and runs again at `until` (epoch ms). */
   | (OfTask & {
@@ -98,6 +101,7 @@ type TaskLifeEvent =
     })
   /** This process released the task, and any other can run it. */
   | (OfTask & { readonly type: "task.released" })
+  /** The task ended: with a `result`, a result that reports a tool error (`error_result`) or an `error`. `error`: what the handler threw, or another reason. */
   | (OfEnd & {
       readonly type: "task.settled";
       readonly outcome: OutcomeKind;
@@ -114,9 +118,11 @@ type TaskLifeEvent =
       /** The first 20, with the new key that stands in the place of one. */
       readonly keys: readonly { readonly key: string; readonly renamedTo?: string }[];
     })
+  /** A cancel was requested. */
   | (OfTask & { readonly type: "task.cancel_requested" })
   /** The task's id did not reach its client: the task is cancelled at `until` (epoch ms), unless a request for it comes before. */
   | (OfTask & { readonly type: "task.abandoned"; readonly until: number })
+  /** The task ended as cancelled. */
   | (OfEnd & { readonly type: "task.cancelled" })
   /** The task expired before it ended. */
   | (OfEnd & { readonly type: "task.expired" })
@@ -136,6 +142,7 @@ export type HttpRefusal =
   | "unavailable"
   | "invalid_request";
 
+/** A request failed before it reached a task. `status`: if HTTP refused it. */
 interface RefusalEvent {
   readonly type: "request.refused";
   readonly code: FaultCode | HttpRefusal;
@@ -159,10 +166,11 @@ interface OfMessage {
 }
 
 type WebhookEvent =
+  /** The webhook accepted a message. */
   | (OfMessage & { readonly type: "webhook.delivered" })
-  /** It is sent again at `until` (epoch ms). */
+  /** The webhook did not accept a message, because of `problem`; it is sent again at `until` (epoch ms). */
   | (OfMessage & { readonly type: "webhook.retried"; readonly problem: string; readonly until: number })
-  /** Sending it was given up; it is kept for operators until it is a week old. */
+  /** Sending a message was given up after three days; it is kept for operators until it is a week old. */
   | (OfMessage & { readonly type: "webhook.failed"; readonly problem: string })
   /** The webhook answered 410 (gone): this process sends nothing more to it until it is restarted. */
   | { readonly type: "webhook.stopped"; readonly webhook: string }
@@ -179,7 +187,7 @@ type ProcessEvent =
     }
   /** The stored data of the task is damaged. Each process emits it once. */
   | { readonly type: "task.unreadable"; readonly taskId: string; readonly error: EventError }
-  /** A process is gone, and its tasks can run again. */
+  /** Another process is gone, and its tasks run again. */
   | { readonly type: "owner.lost"; readonly owner: string; readonly tasks: number }
   /**
    * The event loop of this process did not answer for so long, and does again: nothing else of the process went on meanwhile. `tool`, `taskId`
@@ -201,13 +209,14 @@ type ProcessEvent =
     }
   /** The store no longer notifies this process of others' changes, so it polls until `listener.regained`. */
   | { readonly type: "listener.lost" }
+  /** The store notifies this process again. */
   | { readonly type: "listener.regained" }
   /**
    * This machine's clock and that of the database are more than five seconds apart. Tasks follow that of the database, which is this much
    * ahead (ms; negative: behind).
    */
   | { readonly type: "clock.off"; readonly offsetMs: number }
-  /** They are close to each other again. */
+  /** The two clocks are close to each other again. */
   | { readonly type: "clock.right"; readonly offsetMs: number }
   /** Other processes considered this one dead, and run its tasks. */
   | { readonly type: "store.lost" }
