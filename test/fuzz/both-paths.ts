@@ -5,7 +5,7 @@ import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { onTestFinished } from "vitest";
 import { createHandler } from "../../src/server/http/handler.ts";
-import { connectionLimits, nodeRequestLimits } from "../../src/server/http/body-reads.ts";
+import { httpSettings } from "../../src/server/http/http-options.ts";
 import { NodeRequests } from "../../src/server/http/node-requests.ts";
 import { createNodeServer } from "../../src/server/http/serve-http.ts";
 import { tools } from "./front.ts";
@@ -65,11 +65,11 @@ export async function bothPaths(): Promise<{
     const requests = new NodeRequests({
       fastPath: { takes },
       handler,
-      limits: nodeRequestLimits({}),
+      limits: httpSettings({}),
       onError: () => undefined,
       onResponse: () => undefined,
     });
-    const node = await createNodeServer(connectionLimits({}), (incoming, outgoing) =>
+    const node = await createNodeServer(httpSettings({}), (incoming, outgoing) =>
       requests.handle(incoming, outgoing),
     );
     await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));

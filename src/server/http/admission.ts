@@ -10,10 +10,14 @@ import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import { refused, type RefusedRequest } from "../faults.ts";
 import { isStreamAnswer, type Outgoing } from "./exchange.ts";
 import { type Cors, isTooFast, refuse, tooFastRequests } from "./refusals.ts";
-import type { FetchHandlerOptions, ProtectedResource } from "./http-options.ts";
+import {
+  type FetchHandlerOptions,
+  type HttpSettings,
+  httpSettings,
+  type ProtectedResource,
+} from "./http-options.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { Sender } from "./identify.ts";
-import { openRequestsLimits, type OpenRequestsLimits } from "./body-reads.ts";
 import { PerPrincipal } from "../limits.ts";
 import { tooManyOpen, tooManyStreams } from "./sessions/refusals.ts";
 import { requestIds } from "./sessions/request-ids.ts";
@@ -171,7 +175,7 @@ export class Admission {
   constructor(server: TaskServer, options: FetchHandlerOptions, resource: ProtectedResource | undefined) {
     this.#server = server;
     this.#resource = resource;
-    this.#openRequests = new OpenRequests(openRequestsLimits(options));
+    this.#openRequests = new OpenRequests(httpSettings(options));
   }
 
   /** What `respond` answers, or the refusal. The request counts as open until its answer has gone out. */
@@ -198,13 +202,16 @@ export class Admission {
  * that it opened by GET.
  */
 class OpenRequests {
-  readonly #limits: OpenRequestsLimits;
+  readonly #maxRequests: number;
+  /** Those of its sessions, and those on which it gets what it missed. */
+  readonly #maxStreams: number;
   /** Those of a batch are several. */
   readonly #requests = new PerPrincipal<object>();
   readonly #streams = new PerPrincipal<object>();
 
-  constructor(limits: OpenRequestsLimits) {
-    this.#limits = limits;
+  constructor({ maxOpenRequestsPerPrincipal, maxSessionsPerPrincipal }: HttpSettings) {
+    this.#maxRequests = maxOpenRequestsPerPrincipal;
+    this.#maxStreams = maxSessionsPerPrincipal + maxOpenRequestsPerPrincipal;
   }
 
   /** Answers a request with `respond`, or refuses it if its sender has too many open. */
@@ -213,10 +220,10 @@ class OpenRequests {
     const places = isGet ? [{}] : requestIds(body).map(() => ({}));
     // Anonymous callers are not counted, and a notification, such as a cancel, waits for no answer.
     if (holder === null || places.length === 0) return respond();
-    const { maxRequests, maxStreams } = this.#limits;
     const open = isGet ? this.#streams : this.#requests;
-    if (open.count(holder) + places.length > (isGet ? maxStreams : maxRequests)) {
-      return isGet ? tooManyStreams(maxStreams) : tooManyOpen(body, "principal", maxRequests);
+    const max = isGet ? this.#maxStreams : this.#maxRequests;
+    if (open.count(holder) + places.length > max) {
+      return isGet ? tooManyStreams(max) : tooManyOpen(body, "principal", max);
     }
     for (const place of places) open.add(holder, place);
     const end = (): void => {

@@ -332,6 +332,18 @@ type WithoutDefault =
 /** The options with their defaults. */
 export type HttpSettings = Settings<HttpOptions, WithoutDefault>;
 
+/** Those of sessions. */
+export type SessionSettings = Pick<
+  HttpSettings,
+  | "sessionIdleMs"
+  | "unusedSessionMs"
+  | "maxSessions"
+  | "maxSessionsPerPrincipal"
+  | "resumeMs"
+  | "maxOpenRequestsPerSession"
+  | "maxOpenRequestsPerPrincipal"
+>;
+
 export function httpSettings(given: HttpOptions): HttpSettings {
   return settingsOf<HttpOptions, WithoutDefault>(httpOptions, given);
 }

@@ -19,7 +19,6 @@ import type { TaskServer } from "../task-server.ts";
 import { isStreamAnswer, TaskRequests, type Exchange, type Outgoing } from "./exchange.ts";
 import type { Admitted } from "./admission.ts";
 import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
-import { sessionLimits } from "./body-reads.ts";
 import type { EarlierRevisions, Incoming, PolledSession } from "./sessions/incoming.ts";
 import { internalError, notAcceptable } from "./sessions/refusals.ts";
 import { acceptedForm, acceptsStreams, idToAnswer } from "./sessions/request-ids.ts";
@@ -69,7 +68,8 @@ export class Messages {
     this.#endNews = server.onListChange(() => this.notify.toolsChanged());
     this.#ours = new TaskRequests(server, unread);
     this.#verdicts = new Verdicts(() => server.verdictServer(), maxBytes);
-    this.#listeners = new TaskListeners(server, unread, httpSettings(options).maxListens);
+    const settings = httpSettings(options);
+    this.#listeners = new TaskListeners(server, unread, settings.maxListens);
     const answerForm = options.enableJsonResponse === true ? "json" : undefined;
     this.#earlier =
       options.sessions === false
@@ -80,7 +80,7 @@ export class Messages {
             unread,
             answerForm,
             hooks: new SessionHooks(options, server.onError),
-            ...sessionLimits(options),
+            ...settings,
           });
   }
 

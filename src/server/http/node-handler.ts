@@ -5,8 +5,12 @@ import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { listenMethod } from "../../generation/2026-07-28-listen.ts";
 import { assertOptions } from "../../options/options.ts";
-import { nodeHandlerOptions, type NodeHandlerOptions, type RequestContext } from "./http-options.ts";
-import { nodeRequestLimits } from "./body-reads.ts";
+import {
+  httpSettings,
+  nodeHandlerOptions,
+  type NodeHandlerOptions,
+  type RequestContext,
+} from "./http-options.ts";
 import { fromNode, pathnameOf, type ReceivedMessage, wasRead } from "./node-request.ts";
 import { NodeRequests } from "./node-requests.ts";
 
@@ -143,7 +147,7 @@ export function nodeHandler(
   const requests = new NodeRequests({
     fastPath: handler.fastPath,
     handler,
-    limits: nodeRequestLimits(options),
+    limits: httpSettings(options),
     onError: server.onError,
     onResponse(response) {
       response.once("close", open.begin(isEndlessRequest(response.req)));

@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import type { OnError } from "../faults.ts";
 import type { FastPath, OrdinaryPath } from "./fast-path.ts";
 import type { Arrival, Handler } from "./handler.ts";
-import type { NodeRequestLimits } from "./body-reads.ts";
+import type { HttpSettings } from "./http-options.ts";
 import { fromNode, namesTwoHosts, type ReceivedMessage } from "./node-request.ts";
 import type { ParsedBody } from "./read-body.ts";
 import type { OutgoingStream, StreamAnswer } from "./outgoing-stream.ts";
@@ -16,7 +16,7 @@ export interface NodeRequestsSetup {
   /** Tried before `handler.fetch`. */
   readonly fastPath: Pick<FastPath, "takes">;
   readonly handler: Pick<Handler, "fetch" | "shareOf" | "unread">;
-  readonly limits: NodeRequestLimits;
+  readonly limits: Pick<HttpSettings, "stallTimeoutMs" | "maxHeaders">;
   readonly onError: OnError;
   /** Told of each response before it is begun. */
   readonly onResponse: (response: ServerResponse) => void;

@@ -10,7 +10,6 @@ import { stopping } from "../../task/unanswered.ts";
 import { AllowedNames } from "./admission.ts";
 import { withAnswerHeaders } from "./refusals.ts";
 import { httpSettings, type RequestContext } from "./http-options.ts";
-import { nodeRequestLimits } from "./body-reads.ts";
 import type { NextFunction } from "./node-handler.ts";
 import { pathnameOf, type ReceivedMessage, wasRead } from "./node-request.ts";
 import { NodeRequests } from "./node-requests.ts";
@@ -168,15 +167,16 @@ export interface OperatorRequests {
 }
 
 export function operatorEndpoint(requests: OperatorRequests, onError: OnError): OperatorEndpoint {
+  const limits = httpSettings({});
   const nodeRequests = new NodeRequests({
     fastPath: { takes: () => false },
     handler: {
       fetch: (request, { parsed, upstream } = {}) =>
         requests.fetch(request, parsed, upstream?.incoming?.socket.remoteAddress),
       shareOf: () => null,
-      unread: new UnreadBytes(httpSettings({}).maxOutgoingBytes),
+      unread: new UnreadBytes(limits.maxOutgoingBytes),
     },
-    limits: nodeRequestLimits({}),
+    limits,
     inForm: async (refused) => withAnswerHeaders(await adaptedRefusal(refused), null, undefined),
     onError,
     onResponse: () => undefined,

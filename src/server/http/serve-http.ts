@@ -1,10 +1,9 @@
 import type { RequestListener, Server } from "node:http";
-import { type ConnectionLimits, connectionLimits } from "./body-reads.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptions } from "../../options/options.ts";
 import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import type { FetchHandler } from "./fetch-handler.ts";
-import { httpOptions, type HttpOptions, httpSettings } from "./http-options.ts";
+import { httpOptions, type HttpOptions, type HttpSettings, httpSettings } from "./http-options.ts";
 import { isLoopback, listen, urlOf } from "./listen.ts";
 import { nodeHandler, type OpenWork } from "./node-handler.ts";
 import { AdminRequests } from "./admin-endpoint.ts";
@@ -15,7 +14,7 @@ import { operatorEndpoint } from "./operator-endpoint.ts";
 import type { EndpointBeside } from "./operator-options.ts";
 
 /** A server of `node:http` that does not let its clients be slow, large or many without bounds. */
-export async function createNodeServer(limits: ConnectionLimits, listener: RequestListener): Promise<Server> {
+export async function createNodeServer(limits: HttpSettings, listener: RequestListener): Promise<Server> {
   // Loads Node's `fetch` and TLS too, which takes longer than all of Holdfast, and servers on stdio use none of it.
   const { createServer } = await import("node:http");
   const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, maxHeaders } = limits;
@@ -62,11 +61,12 @@ export interface HttpServer {
 export async function serveHttp(server: TaskServer, options: HttpOptions = {}): Promise<HttpServer> {
   assertTaskServer("serveHttp", server);
   assertOptions("serveHttp", options, httpOptions);
-  const { host, port, path } = httpSettings(options);
+  const settings = httpSettings(options);
+  const { host, port, path } = settings;
   const withHosts = withHostDefault(options, host);
   const endpoints = endpointsBesideMcp(server, withHosts);
   const { handle, handler, open } = nodeHandler(server, withHosts);
-  const node = await createNodeServer(connectionLimits(options), listenerOf(handle, endpoints, open));
+  const node = await createNodeServer(settings, listenerOf(handle, endpoints, open));
 
   // First the port: if it is in use, nothing has been started yet that would have to be stopped for good.
   const bound = await listen(node, host, port);

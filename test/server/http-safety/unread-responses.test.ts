@@ -2,7 +2,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
-import { nodeRequestLimits } from "../../../src/server/http/body-reads.ts";
+import { httpSettings } from "../../../src/server/http/http-options.ts";
 import { listen } from "../../../src/server/http/listen.ts";
 import { NodeRequests } from "../../../src/server/http/node-requests.ts";
 import { UnreadBytes } from "../../../src/server/http/unread-bytes.ts";
@@ -31,7 +31,7 @@ async function sized(maxBytes: number) {
       shareOf: ({ headers }) => headers.get("authorization"),
       unread,
     },
-    limits: nodeRequestLimits({}),
+    limits: httpSettings({}),
     onError: (error) => errors.push(error),
     onResponse: (response) => responses.push(response),
   });

@@ -3,7 +3,7 @@ import { defaultSettings } from "../../../runtime/options.ts";
 import type { OnError } from "../../faults.ts";
 import type { Operator } from "../operator-options.ts";
 import { adminToken, operatorEndpoint } from "../operator-endpoint.ts";
-import { connectionLimits } from "../body-reads.ts";
+import { httpSettings } from "../http-options.ts";
 import { isLoopback, listen, urlOf } from "../listen.ts";
 import { createNodeServer } from "../serve-http.ts";
 import { DashboardRequests } from "./dashboard.ts";
@@ -38,7 +38,7 @@ export async function serveDashboard(own: OwnDashboard): Promise<ServedDashboard
     // Under which names others reach this machine is not known.
     ...(!isLoopback(host) && { allowedHosts: "any" as const }),
   });
-  const node = await createNodeServer(connectionLimits({}), operatorEndpoint(requests, onError));
+  const node = await createNodeServer(httpSettings({}), operatorEndpoint(requests, onError));
   const bound = await listen(node, host, port);
   node.on("error", onError);
   return {

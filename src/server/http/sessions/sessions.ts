@@ -5,7 +5,7 @@ import { isStopping, HoldfastError } from "../../../task/fault.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { isHttpRefusal } from "../admission.ts";
 import type { Outgoing } from "../exchange.ts";
-import type { SessionLimits } from "../body-reads.ts";
+import type { SessionSettings } from "../http-options.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
 import { BrokenRequests, readHandshake } from "./requests.ts";
 import { type EventLimits, EventMemory } from "./event-log.ts";
@@ -26,7 +26,7 @@ import { type StoredState, storedUses } from "./session-state.ts";
 import { Session, type SessionSetup } from "./session.ts";
 import { isPrincipal, PerPrincipal, shareOf, type Share } from "../../limits.ts";
 
-export interface SessionsSetup extends SessionLimits {
+export interface SessionsSetup extends SessionSettings {
   readonly server: TaskServer;
   readonly clock: Clock;
   readonly unread: UnreadBytes;
