@@ -152,6 +152,10 @@ async function eraseTasks(
   // Tasks made by other tasks are not counted for anyone.
   const below = `SELECT count(*) FROM ${names.child} WHERE id = ANY($1)`;
   const children = firstNumber((await queries.query(below, [stored]))[0]);
+  // What selected a task was a text that it has.
+  const jobs = `DELETE FROM ${names.bulkJob} WHERE text IS NOT NULL AND ended_at IS NOT NULL
+    AND id IN (SELECT job FROM ${names.bulkTask} WHERE task_id = ANY($1))`;
+  await remove(queries, "bulk_job", jobs, [stored], counts);
   const { bulkTask: bulk_task, limitPlace: limit_place, ...others } = names;
   const { message, line, piece, event, journal, outcome, request, child, action, task } = others;
   const parts = { message, line, piece, event, journal, outcome, request, child, action };
@@ -197,6 +201,8 @@ async function eraseRest(
   // Of tasks that were deleted just now, or before their process ended.
   const left = `DELETE FROM ${names.piece} WHERE NOT EXISTS (SELECT FROM ${names.task} WHERE id = task_id)`;
   await remove(queries, "piece", left, [], counts);
+  const ofNoJob = `DELETE FROM ${names.bulkTask} WHERE NOT EXISTS (SELECT FROM ${names.bulkJob} WHERE id = job)`;
+  await remove(queries, "bulk_task", ofNoJob, [], counts);
   const none = `DELETE FROM ${names.usage} WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM ${names.task} WHERE principal = $2)`;
   await queries.query(none, [principalKey(principal), toStored(principal)]);
 }

@@ -92,6 +92,9 @@ export const deletesOfTask: Readonly<Record<string, string>> = {
   request: taskSql.deleteRequest,
   child: taskSql.deleteChild,
   action: "DELETE FROM action WHERE task_id = ?",
+  // What selected the task was a text that it has.
+  bulk_job: `DELETE FROM bulk_job WHERE text IS NOT NULL AND ended_at IS NOT NULL
+    AND id IN (SELECT job FROM bulk_task WHERE task_id = ?)`,
   bulk_task: "DELETE FROM bulk_task WHERE task_id = ?",
   limit_place: limitStatements.deleteOfTask,
   task: taskSql.deleteTask,
@@ -99,6 +102,9 @@ export const deletesOfTask: Readonly<Record<string, string>> = {
 
 /** Of tasks that were deleted before. */
 const deleteLeftPieces = "DELETE FROM piece WHERE NOT EXISTS (SELECT 1 FROM task WHERE id = task_id)";
+
+const deleteLeftBulkTasks =
+  "DELETE FROM bulk_task WHERE NOT EXISTS (SELECT 1 FROM bulk_job WHERE id = job)";
 
 /** Also for deleted tasks, and for the end of tasks that were cancelled for this. */
 export const deletesOfPrincipal: Readonly<Record<string, string>> = {
@@ -133,6 +139,7 @@ export function eraseFromSqlite(path: string, principal: string): Erased {
       for (const [table, sql] of Object.entries(deletesOfPrincipal))
         add(counts, table, statements.run(sql, toStored(principal)));
       add(counts, "piece", statements.run(deleteLeftPieces));
+      add(counts, "bulk_task", statements.run(deleteLeftBulkTasks));
       // A gap replaces the changes that others have not read.
       new ChangeLog(statements, "").appendGap();
       db.exec(deleteAllButNewestChange);

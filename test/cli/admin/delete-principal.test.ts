@@ -134,6 +134,8 @@ describe.each(kinds)("on %s", (keptIn) => {
           VALUES ('hook', 'ended', 'gone', 'work', '${principal}', 'sep-1686', 1, 1, 0)`,
       );
     await adminJson(place, "retry", ids[0] ?? "");
+    // The record of a bulk action has the words that its operator searched by.
+    await adminJson(place, "extend", "--all", "--text", mark, "--tool", "fail", "2d", "--yes");
     expect(await findIn(await filesOf(place), [mark, marked])).not.toEqual([]);
 
     await expect
@@ -148,7 +150,7 @@ describe.each(kinds)("on %s", (keptIn) => {
       principal: marked,
       left: [],
       isClean: true,
-      deleted: expect.objectContaining({ session: 1, action: 1, delivery: 1 }),
+      deleted: expect.objectContaining({ session: 1, action: 1, delivery: 1, bulk_job: 1 }),
     });
     const { deleted } = JSON.parse(stdout) as { readonly deleted: Readonly<Record<string, number>> };
     for (const kind of ["task", "request", "outcome", "line", "journal"])
