@@ -103,8 +103,7 @@ export const deletesOfTask: Readonly<Record<string, string>> = {
 /** Of tasks that were deleted before. */
 const deleteLeftPieces = "DELETE FROM piece WHERE NOT EXISTS (SELECT 1 FROM task WHERE id = task_id)";
 
-const deleteLeftBulkTasks =
-  "DELETE FROM bulk_task WHERE NOT EXISTS (SELECT 1 FROM bulk_job WHERE id = job)";
+const deleteLeftBulkTasks = "DELETE FROM bulk_task WHERE NOT EXISTS (SELECT 1 FROM bulk_job WHERE id = job)";
 
 /** Also for deleted tasks, and for the end of tasks that were cancelled for this. */
 export const deletesOfPrincipal: Readonly<Record<string, string>> = {
