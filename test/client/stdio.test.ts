@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { PassThrough } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { McpServer } from "@modelcontextprotocol/server";
@@ -176,10 +177,13 @@ describe("a server process", () => {
   });
 
   it("that cannot be started, or is no server, is told of", async () => {
-    await expect(connect({ command: join(tmpdir(), "no-such-program") })).rejects.toMatchObject({
+    const missing = { command: join(tmpdir(), "no-such-program"), args: ["--key", "s3cret"] };
+    const fault: unknown = await connect(missing).catch((error: unknown) => error);
+    expect(fault).toMatchObject({
       code: "connection",
       message: expect.stringContaining("no-such-program") as string,
     });
+    expect(inspect(fault, { depth: 9 })).not.toContain("s3cret");
     const silent = { command: process.execPath, args: ["-e", ""] };
     await expect(connect(silent)).rejects.toMatchObject({ code: "connection" });
   });

@@ -171,6 +171,14 @@ describe("task.exec", () => {
     expect(error).toMatchObject({ code: "exec_failed", exitCode: 127 });
   });
 
+  it("says what is too long for the system, and tries it once", async () => {
+    const process = await started({ work: sh("true", { retries: 3 }, ["x".repeat(200_000)]) });
+    const ended = await process.ended(await process.callId("work"));
+    expect(JSON.stringify(bodyOf(ended))).toMatch(
+      /arguments or the environment of \/bin\/sh are longer than/,
+    );
+  });
+
   it("rejects with an ExecError if the program fails, on a replay too", async () => {
     const script = "echo half; echo no such thing >&2; exit 4";
     const seen: unknown[] = [];

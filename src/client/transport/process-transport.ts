@@ -72,6 +72,7 @@ export class ProcessTransport implements Transport {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const onError = (error: Error): void => this.onerror?.(error);
     child.on("error", (error) => {
+      Reflect.deleteProperty(error, "spawnargs"); // they may have secrets, and errors are printed with all that they have
       reject(error);
       onError(error);
     });

@@ -1,4 +1,4 @@
-import { execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn, type SpawnOptions } from "node:child_process";
 import { mkdir, readdir, readFile, readlink, rename, rm, stat, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { promisify } from "node:util";
@@ -9,6 +9,7 @@ import { type Clock, systemClock } from "../clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskStore } from "../../store/store.ts";
 import { isTerminal } from "../../task/outcome.ts";
+import { NonRetryableError } from "../tool/tool-errors.ts";
 import { usualExecFolder } from "./own-environment.ts";
 
 /** A process that leads a group of its own, on one machine, until that machine starts again. */
@@ -165,7 +166,7 @@ export async function launch(command: Command, { folder, taskId, at }: Place): P
   ];
   await writeFile(inFile, stdin, { mode: 0o600 });
   for (const each of outFiles) await writeFile(each, "", { mode: 0o600 });
-  const child = spawn("/bin/sh", ["-c", leader, "sh", folder, file, ...args], {
+  const child = spawned(file, ["-c", leader, "sh", folder, file, ...args], {
     cwd,
     env,
     detached: true,
@@ -187,6 +188,18 @@ export async function launch(command: Command, { folder, taskId, at }: Place): P
   await rename(`${noteFile}.new`, noteFile); // a server that dies meanwhile leaves no half of it
   const begin = (): Promise<void> => new Promise((resolve) => go.end("go\n", () => resolve()));
   return { launched, begin, ended };
+}
+
+function spawned(file: string, words: readonly string[], options: SpawnOptions): ChildProcess {
+  try {
+    return spawn("/bin/sh", words, options);
+  } catch (cause) {
+    if (!(cause instanceof Error && "code" in cause && cause.code === "E2BIG")) throw cause;
+    const longer = `The arguments or the environment of ${file} are longer than the system allows`;
+    throw new NonRetryableError(`${longer} (E2BIG). Pass long data by its standard input or a file.`, {
+      cause,
+    });
+  }
 }
 
 /**
