@@ -178,7 +178,7 @@ describe("a server process", () => {
 
   it("that cannot be started, or is no server, is told of", async () => {
     const missing = { command: join(tmpdir(), "no-such-program"), args: ["--key", "s3cret"] };
-    const fault: unknown = await connect(missing).catch((error: unknown) => error);
+    const fault: unknown = await connect(missing, { serverName: "files" }).catch((error: unknown) => error);
     expect(fault).toMatchObject({
       code: "connection",
       message: expect.stringContaining("no-such-program") as string,
