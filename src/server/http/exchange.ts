@@ -31,6 +31,8 @@ export interface JsonOutgoing {
   readonly json: string | JsonWithBytes;
   /** The session in which it is an answer. */
   readonly sessionId?: string;
+  /** Of its head, besides that of the session and its length; left out before those are known. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const nothing = (): void => undefined;
@@ -228,20 +230,27 @@ export class TaskRequests {
 }
 
 /** Turns what goes out into a web `Response`; 499 when nobody waits for one. */
-export function responseOf(
-  outgoing: Outgoing,
-  headers: Readonly<Record<string, string>> = { "Content-Type": "application/json" },
-): Response {
+export function responseOf(outgoing: Outgoing): Response {
   if (outgoing === undefined) return new Response(null, { status: 499 });
   if (outgoing instanceof Response) return outgoing;
   if (isStreamAnswer(outgoing)) return new Response(outgoing.stream.readable, outgoing.head);
-  const { status, json, sessionId } = outgoing;
-  const session = sessionId === undefined ? {} : { "Mcp-Session-Id": sessionId };
-  const length = {
-    "Content-Length": String(typeof json === "string" ? Buffer.byteLength(json) : json.bytes),
-  };
+  const { status, json } = outgoing;
   const body = typeof json === "string" ? json : ReadableStream.from(json.pieces());
-  return new Response(body, { status, headers: { ...headers, ...length, ...session } });
+  return new Response(body, { status, headers: headersOf(outgoing) });
+}
+
+/** Of its head, by name. */
+export function headersOf({ json, headers, sessionId }: JsonOutgoing): Readonly<Record<string, string>> {
+  return {
+    ...(headers ?? { "Content-Type": "application/json" }),
+    "Content-Length": String(bytesOf(json)),
+    ...(sessionId !== undefined && { "Mcp-Session-Id": sessionId }),
+  };
+}
+
+/** Of its text. */
+export function bytesOf(json: JsonOutgoing["json"]): number {
+  return typeof json === "string" ? Buffer.byteLength(json) : json.bytes;
 }
 
 function closed(): DOMException {

@@ -2,23 +2,14 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { generation } from "../../generation/2026-07-28.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import type { JsonWithBytes } from "../json-with-bytes.ts";
 import { messageFault, nodeFault, type Share, shareOf } from "../limits.ts";
 import type { TaskServer } from "../task-server.ts";
-import {
-  type Admission,
-  type Admitted,
-  type AllowedNames,
-  isHttpRefusal,
-  reportHttpRefusal,
-} from "./admission.ts";
-import { type Cors, jsonHeaders, withAnswerHeaders } from "./refusals.ts";
-import { isStreamAnswer, responseOf, type Outgoing } from "./exchange.ts";
+import type { Admission, Admitted, AllowedNames } from "./admission.ts";
+import type { Outgoing } from "./exchange.ts";
 import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify, senderFrom, type Sender, type Upstream } from "./identify.ts";
 import type { Messages } from "./messages.ts";
 import { fromNode, isServedHost, urlOf } from "./node-request.ts";
-import type { StreamAnswer } from "./outgoing-stream.ts";
 import { acceptedForm } from "./sessions/request-ids.ts";
 
 /** Larger bodies take the ordinary path. */
@@ -30,7 +21,8 @@ export interface FastPathSetup {
   readonly admission: Admission;
   readonly messages: Messages;
   readonly names: AllowedNames;
-  readonly cors: Cors | undefined;
+  /** Reports an answer that refuses the request. */
+  readonly told: (answer: Outgoing, principal: string | null, method: string | null | undefined) => void;
   /** The largest body that is accepted at all. */
   readonly maxBytes: number;
   /** Whether the tasks have started, and nothing is closed. */
@@ -44,10 +36,7 @@ export interface OrdinaryPath {
   readonly upstream: Upstream;
   /** Answers the request; `body` is its body, if already read, and `sender` its sender, if known. */
   respond(body?: Uint8Array, sender?: Sender): void;
-  send(response: Response, share: Share): void;
-  sendStream(answer: StreamAnswer, share: Share): void;
-  /** Ends the response with `body`, of that many bytes, after the head that was written. */
-  sendText(body: string | JsonWithBytes, bytes: number, share: Share): void;
+  send(answer: Outgoing, share: Share): void;
 }
 
 /** A request that may be answered here. */
@@ -67,15 +56,12 @@ export class FastPath {
   readonly #setup: FastPathSetup;
   readonly #path: string;
   readonly #maxBytes: number;
-  /** Of each JSON answer. */
-  readonly #headers: Readonly<Record<string, string>>;
   readonly #bodies = new PromptBodies();
 
   constructor(setup: FastPathSetup) {
     this.#setup = setup;
     this.#path = setup.options.path ?? "/mcp";
     this.#maxBytes = Math.min(mostBytes, setup.maxBytes);
-    this.#headers = jsonHeaders(setup.cors);
   }
 
   /** Whether it takes the request: then it answers it, or hands it to `ordinary` when it knows more of it. */
@@ -91,7 +77,6 @@ export class FastPath {
       headers["content-encoding"] !== undefined ||
       headers.origin !== undefined ||
       headers.expect !== undefined ||
-      outgoing.hasHeader("vary") || // to which ours would have to be added
       !isServedHost(headers.host ?? "") ||
       !this.#setup.names.allowsHost(headers.host)
     ) {
@@ -196,27 +181,9 @@ export class FastPath {
     return isJsonObject(body) && messageFault(body, maxNesting) === undefined ? body : undefined;
   }
 
-  #send(answer: Outgoing, sender: Sender, { incoming, outgoing, ordinary }: Received): void {
-    const { events } = this.#setup.server;
-    if (events !== undefined && isHttpRefusal(answer)) {
-      const { principal } = sender;
-      reportHttpRefusal(events, answer, { principal, method: incoming.headers["mcp-method"]?.toString() });
-    }
-    const { cors } = this.#setup;
-    if (isStreamAnswer(answer)) {
-      ordinary.sendStream({ ...answer, head: withAnswerHeaders(answer.head, null, cors) }, shareOf(sender));
-      return;
-    }
-    if (answer === undefined || answer instanceof Response) {
-      ordinary.send(withAnswerHeaders(responseOf(answer), null, cors), shareOf(sender));
-      return;
-    }
-    const { status, json, sessionId } = answer;
-    const session = sessionId === undefined ? undefined : { "Mcp-Session-Id": sessionId };
-    const bytes = typeof json === "string" ? Buffer.byteLength(json) : json.bytes;
-    // Not as a list, which middleware that looks at headers takes for something else.
-    outgoing.writeHead(status, { ...this.#headers, ...session, "Content-Length": bytes });
-    ordinary.sendText(json, bytes, shareOf(sender));
+  #send(answer: Outgoing, sender: Sender, { incoming, ordinary }: Received): void {
+    this.#setup.told(answer, sender.principal, incoming.headers["mcp-method"]?.toString());
+    ordinary.send(answer, shareOf(sender));
   }
 }
 

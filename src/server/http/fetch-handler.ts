@@ -4,7 +4,7 @@ import { assertTaskServer, type TaskServer } from "../task-server.ts";
 import { createHandler } from "./handler.ts";
 import { fetchHandlerOptions, type FetchHandlerOptions, type RequestContext } from "./http-options.ts";
 import { OpenWork } from "./node-handler.ts";
-import { isStreamAnswer } from "./exchange.ts";
+import { isStreamAnswer, responseOf } from "./exchange.ts";
 import { isListen } from "./task-listeners.ts";
 
 /** Serves MCP as a function from request to response, for any framework. */
@@ -49,7 +49,7 @@ export function createFetchHandler(server: TaskServer, options: FetchHandlerOpti
       });
       if (isStreamAnswer(outgoing)) outgoing.stream.whenPassedOn(ended);
       else ended();
-      return handler.response(request, outgoing);
+      return responseOf(handler.headed(outgoing, request.headers.get("origin")));
     },
     close: () => open.close(),
   };

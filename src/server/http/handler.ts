@@ -8,12 +8,11 @@ import { Admission, AllowedNames, isHttpRefusal, reportHttpRefusal } from "./adm
 import { corsOf, jsonHeaders, refuse, unavailable, withAnswerHeaders } from "./refusals.ts";
 import { bodyReadLimits, BodyReads } from "./body-reads.ts";
 import { isStreamAnswer, responseOf, type Outgoing } from "./exchange.ts";
-import { FastPath } from "./fast-path.ts";
+import { FastPath, type FastPathSetup } from "./fast-path.ts";
 import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
 import { identify, protectedResource, type Sender, type Upstream } from "./identify.ts";
 import { Messages } from "./messages.ts";
 import { pathOf } from "./node-request.ts";
-import type { StreamAnswer } from "./outgoing-stream.ts";
 import { readBody, type ParsedBody } from "./read-body.ts";
 import { UnreadBytes } from "./unread-bytes.ts";
 
@@ -29,11 +28,10 @@ export interface Arrival {
 
 /** What serves requests, for `createFetchHandler` and `createNodeHandler`. It starts the tasks; it does not stop them. */
 export interface Handler {
-  fetch(request: Request, arrival?: Arrival): Promise<Response | StreamAnswer>;
   /** What goes out for a request; never rejects. */
   answer(request: Request, arrival: Arrival): Promise<Outgoing>;
-  /** The same as a response. Most have plain parts, which adapters send without inspecting each. */
-  response(request: Request, outgoing: Outgoing): Response;
+  /** The same with all of its head; `origin` is the header of its request. */
+  headed(outgoing: Outgoing, origin: string | null): Outgoing;
   readonly notify: ServerNotifier;
   /** Whether a request of this path is ours; `request` makes it, if more has to be known of it. */
   serves(method: string, pathname: string, request: () => Request | undefined): boolean;
@@ -118,23 +116,25 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     return refuse(500, "Internal error", {}, -32603);
   };
   const { events } = server;
+  const told: FastPathSetup["told"] = (outgoing, principal, method) => {
+    if (events === undefined || !isHttpRefusal(outgoing)) return;
+    reportHttpRefusal(events, outgoing, { principal, method: method ?? undefined });
+  };
   const answer: Handler["answer"] = (request, arrival) => {
     const answered = admit(request, arrival).catch(failed);
     void answered.then((outgoing) => {
-      if (events === undefined || !isHttpRefusal(outgoing)) return;
-      const method = request.headers.get("mcp-method") ?? undefined;
-      reportHttpRefusal(events, outgoing, { principal: senders.get(request)?.principal ?? null, method });
+      told(outgoing, senders.get(request)?.principal ?? null, request.headers.get("mcp-method"));
     });
     return answered; // itself: nobody waits longer for what is told
   };
-  const response: Handler["response"] = (request, outgoing) => {
-    const origin = request.headers.get("origin");
-    return origin === null &&
-      outgoing !== undefined &&
-      !isStreamAnswer(outgoing) &&
-      !(outgoing instanceof Response)
-      ? responseOf(outgoing, plainHeaders)
-      : withAnswerHeaders(responseOf(outgoing), origin, cors);
+  const headed: Handler["headed"] = (outgoing, origin) => {
+    if (outgoing === undefined || outgoing instanceof Response) {
+      return withAnswerHeaders(responseOf(outgoing), origin, cors);
+    }
+    if (isStreamAnswer(outgoing))
+      return { ...outgoing, head: withAnswerHeaders(outgoing.head, origin, cors) };
+    const headers = origin === null ? plainHeaders : { ...plainHeaders, ...cors?.readableBy(origin) };
+    return { ...outgoing, headers };
   };
   const { maxBytes } = limits;
   const head = {
@@ -143,7 +143,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     admission,
     messages,
     names,
-    cors,
+    told,
     maxBytes,
     failed,
     isReady: () => started && !closed,
@@ -166,14 +166,8 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     fastPath: new FastPath(head),
     unread,
     shareOf: (request) => shareOf(senders.get(request) ?? { principal: null }),
-    async fetch(request, arrival = {}) {
-      const outgoing = await answer(request, arrival);
-      if (!isStreamAnswer(outgoing)) return response(request, outgoing);
-      const { stream, head: own } = outgoing;
-      return { stream, head: withAnswerHeaders(own, request.headers.get("origin"), cors) };
-    },
     answer,
-    response,
+    headed,
     async close() {
       closed = true;
       closing.resolve(stoppingText); // a start that is under way may take any time

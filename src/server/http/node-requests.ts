@@ -6,16 +6,16 @@ import type { Arrival, Handler } from "./handler.ts";
 import type { HttpSettings } from "./http-options.ts";
 import { fromNode, namesTwoHosts, type ReceivedMessage } from "./node-request.ts";
 import type { ParsedBody } from "./read-body.ts";
-import type { OutgoingStream, StreamAnswer } from "./outgoing-stream.ts";
+import type { OutgoingStream } from "./outgoing-stream.ts";
+import { headersOf, isStreamAnswer, type JsonOutgoing, type Outgoing, responseOf } from "./exchange.ts";
 import { refuse } from "./refusals.ts";
-import type { JsonWithBytes } from "../json-with-bytes.ts";
 import type { Share } from "../limits.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 
 export interface NodeRequestsSetup {
-  /** Tried before `handler.fetch`. */
+  /** Tried before `handler.answer`. */
   readonly fastPath: Pick<FastPath, "takes">;
-  readonly handler: Pick<Handler, "fetch" | "shareOf" | "unread">;
+  readonly handler: Pick<Handler, "answer" | "headed" | "shareOf" | "unread">;
   readonly limits: Pick<HttpSettings, "stallTimeoutMs" | "maxHeaders">;
   readonly onError: OnError;
   /** Told of each response before it is begun. */
@@ -69,7 +69,7 @@ export class NodeRequests {
   /** One at a time on each connection: Node would keep the answers to later ones in memory, whether the client reads or not. */
   #begin(incoming: ReceivedMessage, outgoing: ServerResponse, context: NodeRequestContext): void {
     this.#goOnAfter(outgoing, incoming.socket);
-    const { fastPath, onError, onResponse } = this.#setup;
+    const { fastPath, handler, onError, onResponse } = this.#setup;
     onResponse(outgoing);
     const failed = (error: unknown): void => {
       onError(error);
@@ -80,10 +80,8 @@ export class NodeRequests {
       upstream: arrival.upstream,
       respond: (received, sender) =>
         void this.#respond(incoming, outgoing, { ...arrival, sender }, received).catch(failed),
-      send: (response, share) => void this.#sender.send(response, outgoing, share).catch(failed),
-      sendStream: (answer, share) => this.#sender.sendStream(answer, outgoing, share),
-      sendText: (body, bytes, share) =>
-        void this.#sender.sendText(body, bytes, outgoing, share).catch(failed),
+      send: (answer, share) =>
+        void this.#sender.send(handler.headed(answer, null), outgoing, share).catch(failed),
     };
     const isPlain = context.parsed === undefined && this.#refusal(incoming) === undefined;
     if (!isPlain || !fastPath.takes(incoming, outgoing, ordinary)) ordinary.respond();
@@ -117,15 +115,13 @@ export class NodeRequests {
     const answer =
       request === undefined
         ? await inForm(refused ?? refuse(400, "Bad request"))
-        : await handler.fetch(request, arrival);
+        : await handler.answer(request, arrival);
     const share = request === undefined ? null : handler.shareOf(request);
-    if (!(answer instanceof Response)) {
-      this.#sender.sendStream(answer, outgoing, share);
-      return;
-    }
-    if (!incoming.complete && hangUpAfter.includes(answer.status)) outgoing.setHeader("Connection", "close");
-    await this.#sender.send(answer, outgoing, share);
-    sent = true;
+    const headed = handler.headed(answer, incoming.headers.origin ?? null);
+    const isLate = headed instanceof Response && hangUpAfter.includes(headed.status);
+    if (!incoming.complete && isLate) outgoing.setHeader("Connection", "close");
+    await this.#sender.send(headed, outgoing, share);
+    sent = !isStreamAnswer(answer);
   }
 
   /** Of what no web `Request` could tell us any more. */
@@ -179,9 +175,27 @@ export class ResponseSender {
   }
 
   /**
-   * Ends `to`, whose head was written, with `body`, of that many bytes; resolves when all was passed on, or its client disconnected.
+   * Sends all of `answer`; resolves when all was passed on, or its client disconnected, for a stream as soon as it has begun. Rejects if the
+   * body of a response does.
    */
-  sendText(body: string | JsonWithBytes, bytes: number, to: ServerResponse, holder: Share): Promise<void> {
+  send(answer: Outgoing, to: ServerResponse, holder: Share): Promise<void> {
+    if (answer === undefined || answer instanceof Response)
+      return this.#relay(responseOf(answer), to, holder);
+    if (isStreamAnswer(answer)) {
+      writeHead(answer.head, to);
+      this.#begin(to, holder).relay(answer.stream);
+      return Promise.resolve();
+    }
+    const { status, json } = answer;
+    const headers = headersOf(answer);
+    // Not as a list, which middleware that looks at headers takes for something else.
+    if (to.hasHeader("vary")) writeHead({ status, headers: Object.entries(headers) }, to);
+    else to.writeHead(status, headers);
+    return this.#sendText(json, Number(headers["Content-Length"]), to, holder);
+  }
+
+  /** Ends `to`, whose head was written. */
+  #sendText(body: JsonOutgoing["json"], bytes: number, to: ServerResponse, holder: Share): Promise<void> {
     if (typeof body !== "string") return this.#begin(to, holder).writeAll(body.pieces(), bytes);
     if (body.length > pieceChars) return this.#begin(to, holder).writeAll(encodedPieces(body), bytes);
     // One byte for each character is ASCII, which Node writes without looking at each.
@@ -190,19 +204,12 @@ export class ResponseSender {
     return Promise.resolve();
   }
 
-  /** Sends all of `response`; resolves as `sendText` does, and rejects if the body does. */
-  async send(response: Response, to: ServerResponse, holder: Share): Promise<void> {
+  async #relay(response: Response, to: ServerResponse, holder: Share): Promise<void> {
     writeHead(response, to);
     const delivery = this.#begin(to, holder);
     const reader = (response.body as ReadableStream<Uint8Array> | null)?.getReader();
     if (reader !== undefined) await relay(reader, to, delivery);
     delivery.end();
-  }
-
-  /** Sends a stream as it is written. */
-  sendStream({ head, stream }: StreamAnswer, to: ServerResponse, holder: Share): void {
-    writeHead(head, to);
-    this.#begin(to, holder).relay(stream);
   }
 
   #begin(to: ServerResponse, holder: Share): Delivery {
@@ -212,11 +219,16 @@ export class ResponseSender {
   }
 }
 
-function writeHead({ status, headers }: Response, to: ServerResponse): void {
+interface Head {
+  readonly status: number;
+  readonly headers: Iterable<readonly [name: string, value: string]>;
+}
+
+function writeHead({ status, headers }: Head, to: ServerResponse): void {
   to.statusCode = status;
   for (const [name, value] of headers) {
     // A framework may have set some before: only of these there are several.
-    if (name === "set-cookie" || name === "vary") to.appendHeader(name, value);
+    if (/^(?:set-cookie|vary)$/i.test(name)) to.appendHeader(name, value);
     else if (name !== "connection") to.setHeader(name, value); // Node knows what the client asked for
   }
 }

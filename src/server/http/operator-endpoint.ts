@@ -171,8 +171,9 @@ export function operatorEndpoint(requests: OperatorRequests, onError: OnError): 
   const nodeRequests = new NodeRequests({
     fastPath: { takes: () => false },
     handler: {
-      fetch: (request, { parsed, upstream } = {}) =>
+      answer: (request, { parsed, upstream }) =>
         requests.fetch(request, parsed, upstream?.incoming?.socket.remoteAddress),
+      headed: (answer) => answer,
       shareOf: () => null,
       unread: new UnreadBytes(limits.maxOutgoingBytes),
     },

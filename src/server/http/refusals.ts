@@ -64,7 +64,7 @@ export function withAnswerHeaders(answer: Response, origin: string | null, cors:
   return response;
 }
 
-/** The headers of a JSON answer to a request without an `Origin`. */
+/** The headers of a JSON answer, but for those that let a page read it. */
 export function jsonHeaders(cors: Cors | undefined): Readonly<Record<string, string>> {
   return {
     "Content-Type": "application/json",
@@ -133,12 +133,18 @@ export class Cors {
   /** Adds to an answer what lets the page that asked read it. */
   addTo(headers: Headers, origin: string | null): void {
     if (headers.has("access-control-allow-origin")) return; // it is for everybody
-    const any = !this.variesByOrigin;
-    if (!any) headers.append("Vary", "Origin"); // on what other pages get, too: a cache must not mix them up
-    if (!this.allows(origin)) return;
-    headers.set("Access-Control-Allow-Origin", any ? "*" : (origin ?? ""));
-    headers.set("Access-Control-Expose-Headers", exposedHeaders);
-    if (this.#credentials) headers.set("Access-Control-Allow-Credentials", "true");
+    if (this.variesByOrigin) headers.append("Vary", "Origin"); // on what other pages get, too: a cache must not mix them up
+    for (const [name, value] of Object.entries(this.readableBy(origin))) headers.set(name, value);
+  }
+
+  /** The headers that let the page that asked read an answer. */
+  readableBy(origin: string | null): Readonly<Record<string, string>> {
+    if (!this.allows(origin)) return {};
+    return {
+      "Access-Control-Allow-Origin": this.variesByOrigin ? (origin ?? "") : "*",
+      "Access-Control-Expose-Headers": exposedHeaders,
+      ...(this.#credentials && { "Access-Control-Allow-Credentials": "true" }),
+    };
   }
 }
 

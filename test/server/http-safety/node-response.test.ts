@@ -53,7 +53,7 @@ function begun() {
 
 it("counts a small answer until it is taken, and waits no longer than it may", async () => {
   const { unread, socket, response, sender } = begun();
-  await sender.sendText("small", Buffer.byteLength("small"), response, "ann");
+  await sender.send({ status: 200, json: "small" }, response, "ann");
   expect([unread.of("ann"), socket.timeouts]).toEqual([response.writableLength, [500]]);
   expect(unread.of("ann")).toBeGreaterThan(0);
   socket.letGo();
@@ -64,16 +64,12 @@ it("counts a small answer until it is taken, and waits no longer than it may", a
 });
 
 it.each([
-  ["in text", (text: string) => text],
+  ["in text", (json: string) => ({ status: 200, json })],
   ["in a response", (text: string) => new Response(text)],
-])("sends a large answer %s in pieces, and counts those that are left", async (_, bodyOf) => {
+])("sends a large answer %s in pieces, and counts those that are left", async (_, answerOf) => {
   const { unread, socket, response, sender } = begun();
   const text = `${"€".repeat(40_000)}${"😀".repeat(15_000)}`;
-  const body = bodyOf(text);
-  const sending =
-    typeof body === "string"
-      ? sender.sendText(body, Buffer.byteLength(body), response, "ann")
-      : sender.send(body, response, "ann");
+  const sending = sender.send(answerOf(text), response, "ann");
   await rest();
   expect(unread.of("ann")).toBeGreaterThanOrEqual(180_000);
   socket.letGo();
@@ -92,12 +88,7 @@ it.each([
 
 it("drops what is left of an answer that is cut off", async () => {
   const { unread, socket, response, sender } = begun();
-  const sending = sender.sendText(
-    "x".repeat(600_000),
-    Buffer.byteLength("x".repeat(600_000)),
-    response,
-    "ann",
-  );
+  const sending = sender.send({ status: 200, json: "x".repeat(600_000) }, response, "ann");
   for (const bytes of [300_000, 300_000]) unread.open("ann", () => undefined).hold(bytes);
   await sending;
   expect([socket.destroyed, unread.of("ann")]).toEqual([true, 600_000]);

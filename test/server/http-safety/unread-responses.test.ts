@@ -27,7 +27,8 @@ async function sized(maxBytes: number) {
   const requests = new NodeRequests({
     fastPath: { takes: () => false },
     handler: {
-      fetch: async ({ url }) => new Response("x".repeat(Number(new URL(url).pathname.slice(1)))),
+      answer: async ({ url }) => new Response("x".repeat(Number(new URL(url).pathname.slice(1)))),
+      headed: (answer) => answer,
       shareOf: ({ headers }) => headers.get("authorization"),
       unread,
     },
