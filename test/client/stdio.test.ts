@@ -157,6 +157,23 @@ describe("a server process", () => {
     });
   });
 
+  it.each([
+    ["closed its stdout", 1],
+    ["reads its stdin no more", 0],
+  ])("that %s, and lives on, ends what waits with `connection`", async (how, descriptor) => {
+    const half = `require("node:fs").closeSync(${descriptor}); setInterval(() => undefined, 1_000);`;
+    const client = await start(talkative(half), { protocolVersion: "2025-06-18" });
+    let ended = false;
+    const called = client.callTool("any").finally(() => (ended = true));
+    const writes = async (): Promise<boolean> => {
+      // Only a write shows that nobody reads.
+      if (descriptor === 0) client.sdk.ping().catch(() => undefined);
+      return ended;
+    };
+    const error = { code: "connection", message: expect.stringContaining(how) };
+    await Promise.all([expect(called).rejects.toMatchObject(error), vi.waitUntil(writes, 20_000)]);
+  });
+
   it("may write to its stderr although nobody reads that of the client any more", async () => {
     const answer = `console.log(JSON.stringify({ jsonrpc: "2.0", id, result: { content: [] } }));`;
     const source = `

@@ -84,6 +84,13 @@ it("refuses a task of 2025-11-25 that is not an object, and keeps what a tool ca
   await expect(client.readResource("test://report")).rejects.toMatchObject({ code: "protocol" });
 });
 
+it("takes a task in the form of another revision for no result: its work has only begun", async () => {
+  const { server, client } = await setUp({});
+  server.script("tools/call", { result: { task: task("working") } });
+  const refused = { code: "protocol", message: expect.stringContaining("another protocol revision") };
+  await expect(client.callTool("publish_report")).rejects.toMatchObject(refused);
+});
+
 it.each([
   ["2025-11-25", setUpCore],
   ["SEP-1686", setUpSep],

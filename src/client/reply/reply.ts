@@ -92,10 +92,18 @@ export function unknownStatus(status: unknown): Violation {
   return new Violation(`The server sent a task with status ${JSON.stringify(status)}`);
 }
 
-/** Reads a tool's result. Without content, it is none if its resultType says that it is something else, in whatever revision (X-008). */
+/**
+ * Reads a tool's result. Without content, it is none if its resultType says that it is something else, in whatever revision (X-008), or if it
+ * is a task in the form of another revision, whose work has only begun.
+ */
 export function readToolResult(result: JsonObject): CallToolResult | Violation {
-  const { content, resultType = "complete" } = result;
+  const { content, task, resultType = "complete" } = result;
   if (content === undefined && resultType !== "complete") return unknownResultType(result);
+  if (content === undefined && isJsonObject(task) && typeof task["taskId"] === "string")
+    return new Violation(
+      "The server answered with a task in the form of another protocol revision",
+      task["taskId"],
+    );
   const withContent = { content: [], ...result };
   return isToolResult(withContent)
     ? withContent

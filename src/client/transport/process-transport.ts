@@ -26,6 +26,9 @@ export const stderrMark = ". Its stderr ended with:\n";
 /** How long what a process wrote last to its stderr may take to arrive, in ms. */
 const lastWordsMs = 200;
 
+/** How long a process may take to end after it has closed its stdin or stdout, in ms. Those that end do so at about the same time. */
+const lastMomentsMs = 2_000;
+
 /** A stdio transport that ends the process with everything it started; the SDK's ends only the process itself. */
 export class ProcessTransport implements Transport {
   onclose?: () => void;
@@ -37,8 +40,9 @@ export class ProcessTransport implements Transport {
   readonly #lines: LineBuffer;
   /** The end of what the process has written to its stderr. */
   #tail = "";
-  /** How the process ended; undefined while it runs. */
+  /** How the process, or its connection, ended; undefined while it runs. */
   #exit: string | undefined;
+  #isOver = false;
   #child: ChildProcess | undefined;
   #group: ProcessGroup | undefined;
   #draining: Promise<void> | undefined;
@@ -51,7 +55,7 @@ export class ProcessTransport implements Transport {
     this.#lines = new LineBuffer(bounds.maxAnswerBytes);
   }
 
-  /** How the process ended by itself, and what it said last; undefined while it runs. */
+  /** How the process, or its connection, ended by itself, and what it said last; undefined while it runs. */
   get ending(): string | undefined {
     if (this.#exit === undefined) return undefined;
     const said = this.#tail.trim();
@@ -79,12 +83,13 @@ export class ProcessTransport implements Transport {
     child.on("spawn", () => resolve());
     child.on("close", (code, signal) => {
       this.#child = undefined;
-      if (this.#closing === undefined)
-        this.#exit = signal === null ? `exited with code ${code ?? "unknown"}` : `was ended by ${signal}`;
-      this.onclose?.();
-      void this.close(); // its descendants may still run
+      this.#over(signal === null ? `exited with code ${code ?? "unknown"}` : `was ended by ${signal}`);
     });
-    child.stdin?.on("error", onError);
+    child.stdin?.on("error", (error) => {
+      onError(error);
+      this.#endSoon(child, "reads its stdin no more");
+    });
+    child.stdout?.on("close", () => this.#endSoon(child, "closed its stdout"));
     child.stdout?.on("error", onError);
     child.stdout?.on("data", (bytes: Buffer) => this.#read(bytes));
     const decoder = new TextDecoder();
@@ -132,6 +137,22 @@ export class ProcessTransport implements Transport {
     for (const pipe of [child?.stdin, child?.stdout, child?.stderr]) pipe?.destroy();
     child?.unref();
     this.#lines.clear();
+  }
+
+  /** A process that can be asked nothing, or can answer nothing, is of no use. */
+  #endSoon(child: ChildProcess, how: string): void {
+    const deadline = this.#clock.deadline(lastMomentsMs);
+    child.once("close", () => deadline.clear());
+    const end = (): void => (this.#closing === undefined ? this.#over(how) : undefined);
+    deadline.signal.addEventListener("abort", end, { once: true });
+  }
+
+  #over(how: string): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    if (this.#closing === undefined) this.#exit = how;
+    this.onclose?.();
+    void this.close(); // its descendants may still run
   }
 
   /** A descendant that goes on after the process may hold its stderr, which says nothing of the connection: stdout alone does. */
