@@ -5,7 +5,7 @@ import { isNonRetryable, NonRetryableError } from "../../runtime/tool/tool-error
 import { retryLater, saidPause } from "../../runtime/tool/retry-later.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { shown, type HttpAnswer, type HttpRequest, type Sender } from "./send.ts";
+import { causes, reasonOf, shown, type HttpAnswer, type HttpRequest, type Sender } from "./send.ts";
 
 export interface Exchange {
   readonly sender: Sender;
@@ -251,14 +251,4 @@ function inDoubt(request: HttpRequest, why: string): string {
 function neverArrived(error: unknown): boolean {
   const codes = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
   return codes.some((code) => causes(error).some((each) => "code" in each && each.code === code));
-}
-
-function reasonOf(error: unknown): string {
-  return causes(error).at(-1)?.message ?? String(error);
-}
-
-function causes(error: unknown): readonly Error[] {
-  const found: Error[] = [];
-  for (let at = error; at instanceof Error && found.length < 5; at = at.cause) found.push(at);
-  return found;
 }

@@ -2,12 +2,14 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import { systemClock } from "../../client/clock.ts";
 import { fetchBy } from "../../client/transport/node-fetch.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import {
   allowedAddresses,
   checkedLookup,
   RefusedAddress,
   refusalOfHost,
 } from "../../runtime/allowed-addresses.ts";
+import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 
 export interface HttpRequest {
   readonly method: string;
@@ -125,4 +127,73 @@ function isText(type: string | null): boolean {
 export function shown(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
+}
+
+/** How long an authorization server may take (ms). */
+const tokenMs = 30_000;
+/** How long before its end a token is asked for again (ms). */
+const earlyMs = 30_000;
+/** How long a token is used that does not say how long it is valid (ms). */
+const unknownLifeMs = 300_000;
+const mostTokenBytes = 64 * 1024;
+
+/** A token, and until when it is used, by the monotonic clock. */
+export interface Token {
+  readonly token: string;
+  readonly until: number;
+}
+
+/** Asks an authorization server for a token (RFC 6749, section 4). Rejects with why there is none; another try may help unless that is non-retryable. */
+export async function askForToken(
+  sender: Sender,
+  url: string,
+  form: URLSearchParams,
+  client: { readonly clientId?: string | undefined; readonly clientSecret?: string | undefined },
+): Promise<Token> {
+  const { clientId, clientSecret } = client;
+  const headers: Record<string, string> = {
+    accept: "application/json",
+    "content-type": "application/x-www-form-urlencoded",
+  };
+  if (clientId !== undefined && clientSecret !== undefined) {
+    // Encoded as RFC 6749, section 2.3.1, says.
+    const pair = [clientId, clientSecret].map((part) => encodeURIComponent(part)).join(":");
+    headers["authorization"] = `Basic ${Buffer.from(pair).toString("base64")}`;
+  } else if (clientId !== undefined) form.set("client_id", clientId);
+  const signal = new AbortController().signal;
+  const request = { method: "POST", url, headers, body: form.toString() };
+  const { status, text } = await sender
+    .send(request, { maxBytes: mostTokenBytes, signal, timeoutMs: tokenMs })
+    .catch((cause: unknown) => {
+      throw new Error(`The authorization server ${shown(url)} does not answer: ${reasonOf(cause)}`, {
+        cause,
+      });
+    });
+  const { access_token: token, expires_in: seconds, error } = jsonObjectIn(text);
+  if (status === 200 && typeof token === "string") {
+    const lifeMs = typeof seconds === "number" ? seconds * 1_000 : unknownLifeMs;
+    return { token, until: systemClock.elapsed() + Math.max(0, lifeMs - earlyMs) };
+  }
+  const why = `The authorization server gave no token (HTTP ${status}${typeof error === "string" ? `: ${error}` : ""}).`;
+  throw status === 429 || status >= 500 ? new Error(why) : new NonRetryableError(why);
+}
+
+function jsonObjectIn(text: string | undefined): JsonObject {
+  try {
+    const json: unknown = JSON.parse(text ?? "");
+    return isJsonObject(json) ? json : {};
+  } catch {
+    return {};
+  }
+}
+
+/** What was at the bottom of it. */
+export function reasonOf(error: unknown): string {
+  return causes(error).at(-1)?.message ?? String(error);
+}
+
+export function causes(error: unknown): readonly Error[] {
+  const found: Error[] = [];
+  for (let at = error; at instanceof Error && found.length < 5; at = at.cause) found.push(at);
+  return found;
 }

@@ -1,16 +1,11 @@
 import { systemClock } from "../../client/clock.ts";
 import { isJsonObject } from "../../generation/message.ts";
 import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
+import { askForToken, Sender, type Token } from "../http/send.ts";
 import type { TokenExchange } from "./mcp-options.ts";
 
 const grant = "urn:ietf:params:oauth:grant-type:token-exchange";
 const accessToken = "urn:ietf:params:oauth:token-type:access_token";
-
-/** How long before its end (ms) a token is exchanged again. */
-const earlyMs = 30_000;
-
-/** How long a token is used that does not say how long it is valid (ms). */
-const unknownLifeMs = 300_000;
 
 /**
  * Exchanges the caller's token for one that is for the server (RFC 8693), and again before that ends. `credentials` gives what `authenticate` returned
@@ -20,45 +15,24 @@ export async function exchangedTokens(
   exchange: TokenExchange,
   credentials: () => Promise<unknown>,
 ): Promise<() => Promise<string>> {
-  const read = async (): Promise<{ readonly token: string; readonly until: number }> => {
-    const { token, lifeMs } = await exchanged(exchange, subjectIn(await credentials()));
-    return { token, until: systemClock.elapsed() + Math.max(0, lifeMs - earlyMs) };
+  const { tokenEndpoint, clientId, clientSecret, audience, resource, scope } = exchange;
+  const sender = new Sender([new URL(tokenEndpoint).hostname.replace(/^\[(.*)\]$/, "$1")]);
+  const read = async (): Promise<Token> => {
+    const form = new URLSearchParams({
+      grant_type: grant,
+      subject_token: subjectIn(await credentials()),
+      subject_token_type: accessToken,
+      requested_token_type: accessToken,
+    });
+    for (const [name, set] of Object.entries({ audience, resource, scope }))
+      if (set !== undefined) form.set(name, set);
+    return askForToken(sender, tokenEndpoint, form, { clientId, clientSecret });
   };
   let last = await read();
   return async () => {
     if (systemClock.elapsed() >= last.until) last = await read();
     return last.token;
   };
-}
-
-async function exchanged(
-  exchange: TokenExchange,
-  subject: string,
-): Promise<{ readonly token: string; readonly lifeMs: number }> {
-  const { tokenEndpoint, clientId, clientSecret, audience, resource, scope } = exchange;
-  const body = new URLSearchParams({
-    grant_type: grant,
-    subject_token: subject,
-    subject_token_type: accessToken,
-    requested_token_type: accessToken,
-  });
-  for (const [name, set] of Object.entries({ audience, resource, scope }))
-    if (set !== undefined) body.set(name, set);
-  const headers = new Headers({ accept: "application/json" });
-  if (clientId !== undefined && clientSecret !== undefined) {
-    // Encoded as RFC 6749, section 2.3.1, says.
-    const pair = [clientId, clientSecret].map((part) => encodeURIComponent(part)).join(":");
-    headers.set("authorization", `Basic ${Buffer.from(pair).toString("base64")}`);
-  } else if (clientId !== undefined) body.set("client_id", clientId);
-  const response = await fetch(tokenEndpoint, { method: "POST", headers, body, redirect: "error" });
-  const answer: unknown = await response.json().catch(() => undefined);
-  const { access_token: token, expires_in: seconds, error } = isJsonObject(answer) ? answer : {};
-  if (response.ok && typeof token === "string")
-    return { token, lifeMs: typeof seconds === "number" ? seconds * 1_000 : unknownLifeMs };
-  const why = typeof error === "string" ? `: ${error}` : "";
-  throw new NonRetryableError(
-    `The authorization server did not exchange the caller's token (HTTP ${response.status}${why}).`,
-  );
 }
 
 function subjectIn(credentials: unknown): string {

@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import { systemClock } from "../../client/clock.ts";
-import type { Sender } from "../http/send.ts";
+import { askForToken, type Sender, type Token } from "../http/send.ts";
 import type { OpenApiDocument } from "./document.ts";
 import type { Credential } from "./openapi-options.ts";
 
@@ -13,10 +12,6 @@ export interface Proof {
 }
 
 type Apply = (proof: Proof) => void | Promise<void>;
-
-const tokenMs = 30_000;
-const earlyMs = 30_000;
-const unknownLifeMs = 300_000;
 
 /** The security schemes of a document for which there are credentials. */
 export class Security {
@@ -106,37 +101,15 @@ function clientTokens(
   { clientId, clientSecret, scope }: Extract<Credential, { clientId: string }>,
   sender: Sender,
 ): () => Promise<string> {
-  let last: { readonly token: string; readonly until: number } | undefined;
+  let last: Token | undefined;
   return async () => {
-    if (last !== undefined && systemClock.elapsed() < last.until) return last.token;
-    const pair = [clientId, clientSecret].map((part) => encodeURIComponent(part)).join(":");
-    const body = new URLSearchParams({
-      grant_type: "client_credentials",
-      ...(scope !== undefined && { scope }),
-    });
-    const request = {
-      method: "POST",
-      url: tokenUrl,
-      headers: {
-        accept: "application/json",
-        "content-type": "application/x-www-form-urlencoded",
-        authorization: `Basic ${Buffer.from(pair).toString("base64")}`,
-      },
-      body: body.toString(),
-    };
-    const { status, text = "" } = await sender.send(request, {
-      maxBytes: 64 * 1024,
-      signal: new AbortController().signal,
-      timeoutMs: tokenMs,
-    });
-    if (status === 429 || status >= 500)
-      throw new Error(`The authorization server gave no token now (HTTP ${status}).`);
-    const answer: unknown = text.startsWith("{") ? JSON.parse(text) : {};
-    const { access_token: token, expires_in: seconds } = isJsonObject(answer) ? answer : {};
-    if (status !== 200 || typeof token !== "string")
-      throw new NonRetryableError(`The authorization server gave no token (HTTP ${status}).`);
-    const lifeMs = typeof seconds === "number" ? seconds * 1_000 : unknownLifeMs;
-    last = { token, until: systemClock.elapsed() + Math.max(0, lifeMs - earlyMs) };
-    return token;
+    if (last === undefined || systemClock.elapsed() >= last.until) {
+      const form = new URLSearchParams({
+        grant_type: "client_credentials",
+        ...(scope !== undefined && { scope }),
+      });
+      last = await askForToken(sender, tokenUrl, form, { clientId, clientSecret });
+    }
+    return last.token;
   };
 }
