@@ -104,7 +104,8 @@ export class Deadline {
  * 1. A span within one life of a process is measured by `elapsed`, `after` and `every`: setting a clock neither shortens nor lengthens it.
  * 2. A point in time that is stored is made and judged by one clock for all processes on a store, `StoreClock.now`: that of the database if
  *    it has one, as on Postgres, and else that of the machine, as on SQLite, whose processes are all on one machine.
- * 3. What waits for such a point looks again as soon as that clock jumps.
+ * 3. What waits for such a point looks again as soon as that clock jumps. After a jump back, whatever waits for a time is woken once, since
+ *    its time may have been stored before, and goes on with what is left of its wait (`afterSetBacks`).
  */
 
 /** Time and randomness as arguments, so that tests control them. */
@@ -145,11 +146,16 @@ export class StoreClock implements Clock {
   readonly #machine: Clock;
   /** The store's time when nothing had elapsed; undefined while the machine's clock is the store's. */
   #zero: number | undefined;
-  /** The same, by whichever clock it was, at the last look. */
+  /** The same, by whichever clock it was, when somebody last asked. */
   #zeroBefore: number | undefined;
   /** By `elapsed`. */
   #lookedAt: number | undefined;
-  readonly #onJump = new Set<() => void>();
+  /** Whether it has jumped since the last look, and by how much it was set back. */
+  #jumped = false;
+  #setBackMs = 0;
+  /** By how much it was set back, and what it had shown before (epoch ms), oldest first. */
+  readonly #setBacks: { readonly by: number; readonly before: number }[] = [];
+  readonly #onJump = new Set<(setBackMs: number) => void>();
 
   constructor(machine: Clock) {
     this.#machine = machine;
@@ -161,7 +167,11 @@ export class StoreClock implements Clock {
   }
 
   now(): number {
-    return this.#zero === undefined ? this.#machine.now() : Math.floor(this.#zero + this.elapsed());
+    const at = this.elapsed();
+    if (this.#zero !== undefined) return Math.floor(this.#zero + at);
+    const now = this.#machine.now();
+    this.#follow(now - at, at);
+    return now;
   }
 
   elapsed(): number {
@@ -190,9 +200,25 @@ export class StoreClock implements Clock {
   }
 
   /**
-   * Calls `listener` after the clock has jumped, either way, or time has passed without the timers. Returns a function that ends this.
+   * A time that was stored for a wait (epoch ms). One that begins in the future began before the clock was set back, in this life of the
+   * process, and ends so much sooner.
    */
-  onJump(listener: () => void): () => void {
+  afterSetBacks(deadlineAt: number, begunAt: number | null): number {
+    let latest = this.now();
+    let at = deadlineAt;
+    for (const { by, before } of this.#setBacks.toReversed()) {
+      if (begunAt === null || begunAt <= latest) break;
+      at -= by;
+      latest = before;
+    }
+    return at;
+  }
+
+  /**
+   * Calls `listener` after the clock has jumped, either way, or time has passed without the timers; `setBackMs` is by how much it was set
+   * back, or 0. Returns a function that ends this.
+   */
+  onJump(listener: (setBackMs: number) => void): () => void {
     this.#onJump.add(listener);
     return () => this.#onJump.delete(listener);
   }
@@ -204,15 +230,29 @@ export class StoreClock implements Clock {
   look(told: number | undefined, askedAt: number): void {
     const at = this.elapsed();
     if (told !== undefined) {
+      if (this.#zero === undefined) this.#zeroBefore = undefined; // that was another clock
       const known = this.#zero ?? this.#machine.now() - at;
       this.#zero = Math.min(Math.max(known, told - at), told - askedAt);
     }
-    const zero = this.#zero ?? this.#machine.now() - at;
-    const jumped = Math.abs(zero - (this.#zeroBefore ?? zero)) >= jumpMs;
+    this.#follow(this.#zero ?? this.#machine.now() - at, at);
     const slept = at - (this.#lookedAt ?? at) >= gapMs;
-    this.#zeroBefore = zero;
     this.#lookedAt = at;
-    if (jumped || slept) for (const listener of this.#onJump) listener();
+    if (!this.#jumped && !slept) return;
+    const setBackMs = this.#setBackMs;
+    this.#jumped = false;
+    this.#setBackMs = 0;
+    for (const listener of this.#onJump) listener(setBackMs);
+  }
+
+  /** Notices a jump as soon as anybody asks for the time. */
+  #follow(zero: number, at: number): void {
+    const jump = zero - (this.#zeroBefore ?? zero);
+    this.#zeroBefore = zero;
+    if (Math.abs(jump) < jumpMs) return;
+    this.#jumped = true;
+    if (jump > 0) return;
+    this.#setBacks.push({ by: -jump, before: zero - jump + at });
+    this.#setBackMs -= jump;
   }
 }
 
@@ -243,6 +283,7 @@ export const systemClock: Clock = {
 /** The monotonic clock of Node stands still while the machine is suspended; the time since the machine started does not. */
 let suspendedMs = 0;
 let lookedAt = 0;
+let startBefore = 0;
 const startedAt = uptime() * 1_000 - performance.now();
 
 /** The time since the start of the machine is rounded to up to a second. */
@@ -250,8 +291,11 @@ const shortestSuspensionMs = 2_000;
 
 function elapsed(): number {
   const running = performance.now();
-  if (running - lookedAt >= 1_000) {
+  const zero = Date.now() - running;
+  // Else the clock seems to have been set ahead, and soon after that to be set back.
+  if (running - lookedAt >= 1_000 || Math.abs(zero - startBefore) >= 1_000) {
     lookedAt = running;
+    startBefore = zero;
     const suspended = uptime() * 1_000 - running - startedAt;
     if (suspended >= suspendedMs + shortestSuspensionMs) suspendedMs = suspended;
   }

@@ -66,8 +66,12 @@ export function makeParts(services: Services): Parts {
   const onParked = (task: TaskRecord): void => {
     if (task.state === "cancelled") onReleased(task); // after its frame was dropped, so that its handler did not hear of it
     if (task.state !== "queued") return;
-    if (task.lane === null) sweeper.consider(task.runAfter);
-    else dispatcher.wake(); // something has come for it meanwhile
+    const { attempts: tries, lane, runAfter, waiting } = task;
+    const began = tries.at(-1)?.startedAt ?? null;
+    if (lane !== null) return dispatcher.wake(); // something has come for it meanwhile
+    sweeper.consider(runAfter);
+    const isLate = waiting && runAfter !== null && services.clock.afterSetBacks(runAfter, began) < runAfter;
+    if (isLate) sweeper.look(true); // the clock was set back while it was parked
   };
   const onBlocked = (): void => newer.meetBlocked();
   const setup = { services, leaked, slots, timers, credentials, onSweepAt, onParked, onBlocked, onReleased };
@@ -105,9 +109,10 @@ export function makeParts(services: Services): Parts {
     onProgress: () => void reporter.report()?.catch(() => undefined), // which it reports itself
   });
   const reporter = new Reporter(services, { slots, attempts, leaked, drain });
-  services.clock.onJump(() => {
+  services.clock.onJump((setBackMs) => {
     timers.look();
-    sweeper.look();
+    sweeper.look(setBackMs > 0);
+    if (setBackMs > 0) attempts.setBack(setBackMs, (task, endedAt) => sweeper.end(task, endedAt));
     webhooks.look();
   });
   return {

@@ -20,6 +20,8 @@ export class Timers {
   /** A binary heap, earliest first. Cancelled timers stay until they come up or are the majority. */
   #heap: Timer[] = [];
   #calledOff = 0;
+  /** Each sets a timer of a date again. */
+  readonly #dates = new Set<() => void>();
   #armedFor = Number.POSITIVE_INFINITY;
   #disarm: () => void = () => undefined;
   #closed = false;
@@ -31,6 +33,27 @@ export class Timers {
   /** Calls `run` at the time `at` (epoch ms), by what the clock shows now; returns a function that cancels it. */
   at(at: number, run: () => void): () => void {
     return this.after(at - this.#clock.now(), run);
+  }
+
+  /** The same, but by what the clock shows then, if it is set meanwhile. */
+  byDate(at: number, run: () => void): () => void {
+    let cancel: () => void;
+    const arm = (): void => {
+      cancel = this.at(at, () => {
+        this.#dates.delete(again);
+        run();
+      });
+    };
+    const again = (): void => {
+      cancel();
+      arm();
+    };
+    arm();
+    this.#dates.add(again);
+    return () => {
+      this.#dates.delete(again);
+      cancel();
+    };
   }
 
   /** Calls `run` after `ms` milliseconds; returns a function that cancels it. */
@@ -51,8 +74,9 @@ export class Timers {
     return waitFor((done) => this.after(ms, done), signal);
   }
 
-  /** Time has passed without the system's timers. */
+  /** The clock was set, or time has passed without the system's timers. */
   look(): void {
+    for (const again of this.#dates) again();
     this.#armedFor = Number.POSITIVE_INFINITY;
     this.#arm();
   }

@@ -34,7 +34,7 @@ export async function openTasks(given: SdkV1Options, machine: Clock = systemCloc
   const messages = queuesOf(store);
   const unreadable = new UnreadableTasks(onError);
   const sweeper = new Sweeper({ store, clock, unreadable, onError, options: defaultSettings });
-  clock.onJump(() => sweeper.look());
+  clock.onJump((setBackMs) => sweeper.look(setBackMs > 0));
   const inheritance = new Inheritance({ store, clock, sweeper, unreadable, onError }, options.onRestart);
   const ownership = new Ownership(
     { store, lease: new Lease(store), clock, unreadable, onError, options: defaultSettings },

@@ -150,7 +150,7 @@ export function factsFor(command: TaskCommand): FactsQuery {
         },
       };
     case "wake":
-      return { toWake: { now: command.now, limit: command.limit } };
+      return { toWake: { now: command.until ?? command.now, limit: command.limit } };
     case "reclaim": {
       const { owner, after, limit, now } = command;
       return { running: { owner, after, limit, now } };

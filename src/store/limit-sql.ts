@@ -83,6 +83,8 @@ export function limitSql({ line, place, task, owner, now, unlocked }: LimitDiale
     /** Whoever has it decides alone about the limit. */
     lock: `INSERT INTO ${line} (name, ticket, paused_until, last_at) VALUES ($1, 0, 0, 0)
       ON CONFLICT (name) DO UPDATE SET ticket = limit_line.ticket RETURNING ticket, paused_until, last_at, ${now}`,
+    /** Moves its times back. */
+    setBack: `UPDATE ${place} SET since = since - $2 WHERE name = $1`,
     save: `UPDATE ${line} SET ticket = $2, paused_until = $3, last_at = $4 WHERE name = $1`,
     end: `UPDATE ${place} SET phase = 'past' WHERE ${own} AND token = $4 AND phase = 'running'`,
     leave: `DELETE FROM ${place} WHERE ${own} AND token = $4 AND phase IN ('waiting', 'away', 'granted')`,
@@ -121,6 +123,7 @@ type LimitSql = ReturnType<typeof limitSql>;
  * What becomes of a call about a limit. One call at a time decides about a limit, and each for the processes of all.
  * - A permit counts as started from when its process learns of it, and not before: until then it counts twice, as running and as started.
  * - No window of `windowMs` has more starts than the limit allows: starts are counted by their times, also those whose process has died.
+ *   Where the clock was set back, the last call before that counts as one of now.
  * - Principals take turns by tickets: each one's next place is one after its last, or one after the last permit of all.
  */
 
@@ -141,6 +144,9 @@ export interface LimitApplied {
 /** How much is cleaned up, and how seldom. */
 const cleaningMs = 60_000;
 
+/** By so much, times of processes may differ that ask at once (ms). */
+const disorderMs = 5_000;
+
 /** How long a limit that nobody uses is remembered. */
 const keptMs = 3_600_000;
 
@@ -154,8 +160,11 @@ export function* applyLimit(
   const { windowMs } = call;
   const [line = []] = yield { sql: sql.lock, values: [name] };
   const lastAt = integer(line, lineAt.last_at);
-  const now = Math.max(integerOrNull(line, lineAt.now) ?? call.now, lastAt);
-  const pausedUntil = Math.max(integer(line, lineAt.paused_until), now + (call.pauseMs ?? 0));
+  const told = integerOrNull(line, lineAt.now) ?? call.now;
+  const setBackMs = lastAt - told > disorderMs ? lastAt - told : 0;
+  if (setBackMs > 0) yield { sql: sql.setBack, values: [name, setBackMs] };
+  const now = Math.max(told, lastAt - setBackMs);
+  const pausedUntil = Math.max(integer(line, lineAt.paused_until) - setBackMs, now + (call.pauseMs ?? 0));
   let ticket = integer(line, lineAt.ticket);
 
   for (const { taskId, entry, token } of call.leaves) {

@@ -121,10 +121,16 @@ function claim(
   return { result: { ok: true, tasks: claimed, unreadable, turns, heldBack }, ...saving(started) };
 }
 
-function wake({ now }: TaskCommand<"wake">, { toWake, owner }: Facts): Plan {
+function wake({ now, until }: TaskCommand<"wake">, { toWake, owner }: Facts): Plan {
   const { tasks = [], unreadable = [] } = toWake ?? {};
   const woken = tasks
-    .map((task) => decide(task, { type: "wake", now, id: task.id }, { owner, entry: () => undefined }))
+    .map((task) =>
+      decide(
+        task,
+        { type: "wake", now, ...(until !== undefined && { until }), id: task.id },
+        { owner, entry: () => undefined },
+      ),
+    )
     .filter((decision) => decision.ok);
   return { result: { ok: true, woken: woken.length, unreadable }, ...saving(woken) };
 }

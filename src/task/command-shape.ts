@@ -195,7 +195,7 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
   orphan: { id: text, until: whole, block },
   unblock: { id: text },
   park: held,
-  wake: { limit: whole },
+  wake: { limit: whole, until: optional(whole) },
   mark: { ...held, rest, beforeHandler: optional(yes) },
   record_step: {
     ...held,

@@ -74,8 +74,8 @@ export interface TaskCommands
   };
   /** Parks a resting task; this process continues, and will run it again. */
   park: { readonly id: string; readonly token: string };
-  /** Makes up to `limit` waiting queued tasks claimable whose time has come. */
-  wake: { readonly limit: number };
+  /** Makes up to `limit` waiting queued tasks claimable whose time has come, or comes by `until` (epoch ms) where that is given. */
+  wake: { readonly limit: number; readonly until?: number };
   /**
    * Sent before an attempt's first journalled call runs, when its handler begins to rest, and before it works again. `beforeHandler`: as in
    * `record_step`, after a wait for a limit.

@@ -153,7 +153,7 @@ function guard(
     return "awaited";
   if (command.type === "fail" && command.orphaned === true && hasHandler === true) return "state";
   if (command.type === "orphan" && hasHandler === true) return "state";
-  if (command.type === "wake" && !isToWake(task, now)) return "not_due";
+  if (command.type === "wake" && !isToWake(task, command.until ?? now)) return "not_due";
   if (command.type === "unblock" && task.blocked === undefined) return "state";
   return undefined;
 }

@@ -119,6 +119,13 @@ export const waitingCases = [
       assertMembers(await store.get(id), { ...woken, runAfter: noon + 2, cancelBy: noon + 9 });
     },
 
+    "a parked task is woken before its time where a later one is asked for": async ({ store }) => {
+      await park(store, noon + 9);
+      const command = { type: "wake", now: noon + 1, limit: 9 } as const;
+      assertMembers(await store.write({ ...command, until: noon + 8 }), { woken: 0 });
+      assertMembers(await store.write({ ...command, until: latestTime }), { woken: 1, unreadable: [] });
+      assertMembers(await store.get(id), { ...woken, runAfter: noon + 1 });
+    },
     "a parked task is woken at its time, and not before": async ({ store }) => {
       await park(store, noon + 5);
       assertMembers(await store.get(id), { ...parkedTask, runAfter: noon + 5 });

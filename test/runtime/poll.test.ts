@@ -18,7 +18,7 @@ function polls(look: (count: number) => unknown, options: PollOptions, seen: num
       seen.push(seen.length + 1);
       return look(seen.length);
     });
-    return text(JSON.stringify(found));
+    return text(String(JSON.stringify(found)));
   };
 }
 
@@ -68,7 +68,7 @@ describe("task.poll", () => {
   ])("takes %s for an end", async (_, look, until, found) => {
     const [process, id] = await started(polls(look, { ...exact, ...(until && { until }) }));
     for (let round = 0; round < 3; round++) await process.clock.advance(15 * secondMs);
-    expect(bodyOf(await process.ended(id))).toEqual(text(JSON.stringify(found)));
+    expect(bodyOf(await process.ended(id))).toEqual(text(String(JSON.stringify(found))));
   });
 
   it("takes no slot between its looks", async () => {

@@ -4,6 +4,7 @@ import { hasExpired } from "../../task/expiry.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { isLost } from "../../store/lost-store.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { latestTime } from "../../task/time.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 
@@ -41,6 +42,8 @@ export class Sweeper {
   #sweeping: Promise<void> | undefined;
   #tidying: Promise<void> | undefined;
   #stopped = true;
+  /** Whether the clock was set back since the last sweep. */
+  #setBack = false;
   /** Tasks whose record cannot be read: they stay due, and are ignored until another process starts. */
   readonly #unreadable = new Set<string>();
 
@@ -68,9 +71,11 @@ export class Sweeper {
     else this.#armedFor = at;
   }
 
-  /** The clock has jumped: what was due late may be due now. */
-  look(): void {
-    if (this.#sweeping === undefined) this.#arm(this.#armedFor);
+  /** The clock has jumped: what was due late may be due now. If it was set back, what waits may be due earlier than its row says. */
+  look(isSetBack: boolean): void {
+    this.#setBack ||= isSetBack;
+    if (this.#setBack) this.consider(0);
+    else if (this.#sweeping === undefined) this.#arm(this.#armedFor);
   }
 
   /** The task, ended if it has expired and no sweep has ended it yet (A-30). */
@@ -83,9 +88,9 @@ export class Sweeper {
     return (await this.#services.store.get(task.id)) ?? task;
   }
 
-  /** Ends an expired task, even if others should come first. */
-  async end({ id }: TaskRecord): Promise<void> {
-    await this.#end(id, this.#services.clock.now());
+  /** Ends a task that has expired at `now`, even if others should come first. */
+  async end({ id }: TaskRecord, now = this.#services.clock.now()): Promise<void> {
+    await this.#end(id, now);
   }
 
   get #yieldMs(): number {
@@ -190,8 +195,10 @@ export class Sweeper {
 
   async #wakeDue(yieldMs: number): Promise<void> {
     const { store, clock, unreadable } = this.#services;
+    const until = this.#setBack ? { until: latestTime } : {};
+    this.#setBack = false;
     for (;;) {
-      const result = await store.write({ type: "wake", now: clock.now() - yieldMs, limit: batch });
+      const result = await store.write({ type: "wake", now: clock.now() - yieldMs, ...until, limit: batch });
       for (const { id, problem } of result.unreadable) {
         unreadable.report(id, new HoldfastError("task_unreadable", problem));
       }

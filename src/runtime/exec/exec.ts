@@ -11,7 +11,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import { assertOptions, settingsOf, type Settings } from "../../options/options.ts";
 import type { LogLevel } from "../../task/task-line.ts";
-import { systemClock, type Clock } from "../clock.ts";
+import { systemClock, type StoreClock } from "../clock.ts";
 import { runStep } from "../execution/step.ts";
 import { assertOutsideStep, NotYet, type StepEffects } from "../execution/step-try.ts";
 import type { Run } from "../journal/run.ts";
@@ -35,7 +35,7 @@ type Ended = Omit<ExecResult, "links">;
 interface Exec {
   readonly run: Run;
   readonly effects: ExecEffects;
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   readonly key: string;
   readonly file: string;
   readonly args: readonly string[];

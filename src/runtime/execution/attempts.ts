@@ -229,6 +229,19 @@ export class Attempts implements TaskHolder, AttemptHost {
     this.#live.get(id)?.task.journal.ended(keys);
   }
 
+  /** The clock was set back by so much: who waits here does so in memory, and a task that runs ends when it would have ended. */
+  setBack(ms: number, end: (task: TaskRecord, endsAt: number) => Promise<void>): void {
+    this.#parking.keep();
+    const now = this.#services.clock.now() + ms;
+    for (const held of this.#live.values()) {
+      const { endsAt, record } = held;
+      if (endsAt === null) continue;
+      this.#setup.timers.after(endsAt - now, () => {
+        if (this.#live.get(record.id) === held && held.endsAt === endsAt) void end(record, endsAt);
+      });
+    }
+  }
+
   /** Stops reading: a store that fails must not delay a stop. */
   stopLoading(): void {
     this.#closing.abort(new HoldfastError("stopping", "The server is stopping."));

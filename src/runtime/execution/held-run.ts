@@ -137,6 +137,11 @@ export class HeldRun {
     return this.#setup.record;
   }
 
+  /** When its task ends at the latest (epoch ms), as far as known. */
+  get endsAt(): number | null {
+    return this.#limit.endsAt;
+  }
+
   /** True if the handler only runs to learn that its task was cancelled: nothing that it reports is stored. */
   get #storesNothing(): boolean {
     return isTerminal(this.#setup.record.state);
@@ -304,7 +309,7 @@ export class HeldRun {
     if (this.#storesNothing) return;
     const result = await this.task.write("update", { changes });
     if (!result.ok) return;
-    if (changes.expiry !== undefined) this.#limit.move(endOfLife(result.task));
+    if (changes.expiry !== undefined) this.#limit.endsAt = endOfLife(result.task);
     this.#setup.host.onSweepAt?.(result.task.sweepAt);
   }
 

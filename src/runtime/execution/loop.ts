@@ -6,7 +6,7 @@ import { NextRound, type RoundContext, type StepContext, type TaskContext } from
 import type { NextRoundOfLoop } from "../journal/held-task.ts";
 import { assertOutsideStep, type Looks, type StepEffects, type StepRun } from "./step-try.ts";
 import { assertOptions, settingsOf } from "../../options/options.ts";
-import { type Clock, deadlineAfter, growingPause } from "../clock.ts";
+import { type StoreClock, deadlineAfter, growingPause } from "../clock.ts";
 import { isNonRetryable } from "../tool/tool-errors.ts";
 import { pollOptions, type PollOptions } from "../tool/called-tool.ts";
 import { assertBackoff, runStep } from "./step.ts";
@@ -112,7 +112,7 @@ type Unset = "until" | "timeoutMs" | "lookTimeoutMs" | "maxEvery" | "backoff" | 
 
 /** Looks until something is ready, or takes that from the journal. */
 export async function runPoll<T>(
-  { run, effects, clock }: { readonly run: Run; readonly effects: StepEffects; readonly clock: Clock },
+  { run, effects, clock }: { readonly run: Run; readonly effects: StepEffects; readonly clock: StoreClock },
   key: JournalKey,
   given: PollOptions<T>,
   fn: StepRun<T>,

@@ -15,7 +15,7 @@ import { runThreadStep, type ThreadStepOptions } from "../threads/thread-step.ts
 import type { NextRoundOfLoop } from "../journal/held-task.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
-import type { Clock } from "../clock.ts";
+import type { StoreClock } from "../clock.ts";
 import type { AddressedWait } from "../event-urls.ts";
 import { assertEventName } from "../event-name.ts";
 import {
@@ -92,7 +92,7 @@ export interface CallContext {
 export function makeContext(
   run: Run,
   effects: ContextEffects,
-  clock: Clock,
+  clock: StoreClock,
   { caller, credentials }: CallContext,
   prepared: string | null,
 ): TaskContext {

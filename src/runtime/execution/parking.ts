@@ -61,10 +61,15 @@ export class Parking {
     this.#atLimit.delete(held);
   }
 
+  /** The clock was set back: those that rest now stay in memory until they continue, since their rows say times of before. */
+  keep(): void {
+    for (const held of [...this.#atLimit.keys(), ...this.#resting.keys()]) this.forget(held);
+  }
+
   /** Parks no more. Resolves when writes in progress have ended, or when `deadline` has. */
   async stop(deadline: Promise<void>): Promise<void> {
     this.#cancelTimer?.();
-    for (const held of [...this.#atLimit.keys(), ...this.#resting.keys()]) this.forget(held);
+    this.keep();
     this.#closing.abort(); // what a store that fails has not taken, the next start parks
     await Promise.race([Promise.all(this.#writes), deadline]);
   }

@@ -1,6 +1,6 @@
 import type { CreateMessageResult, ListRootsResult } from "@modelcontextprotocol/server";
 import { type InputMethod, encodeJournalKey, type JournalEnd, type JournalKey } from "../../task/journal.ts";
-import type { Clock } from "../clock.ts";
+import type { StoreClock } from "../clock.ts";
 import type { TaskCaller } from "../tool/task-caller.ts";
 import type { PrepareContext } from "../tool/received-request.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
@@ -31,7 +31,7 @@ export async function prepareInTask(
   args: unknown,
   run: Run,
   effects: Pick<ContextEffects, "ask">,
-  clock: Clock,
+  clock: StoreClock,
   caller: TaskCaller,
 ): Promise<string | null> {
   const key = run.claim(preparedKey);

@@ -3,7 +3,7 @@ import type { TimeSpan } from "../../task/time.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import type { Run } from "../journal/run.ts";
 import type { LifeLimit } from "../journal/run-life.ts";
-import { type Clock, endOf } from "../clock.ts";
+import { type StoreClock, endOf } from "../clock.ts";
 import type { Timers } from "../timers.ts";
 import { waitFor } from "../wait-for.ts";
 
@@ -13,7 +13,7 @@ export async function sleep(
   task: HeldTask,
   limit: LifeLimit,
   timers: Timers,
-  clock: Clock,
+  clock: StoreClock,
   key: JournalKey,
   time: TimeSpan | Date,
 ): Promise<void> {
@@ -21,24 +21,29 @@ export async function sleep(
   const claimed = run.claim(key);
   const entry = run.find(claimed, { kind: "sleep" });
   if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, () => undefined);
-  const until = entry?.deadlineAt ?? end;
+  const begunAt = entry?.begunAt ?? clock.now();
+  const stored = entry?.deadlineAt ?? end;
+  const byDate = time instanceof Date;
+  const until = byDate ? stored : clock.afterSetBacks(stored, begunAt);
   await run.beginWait(entry === undefined);
   if (entry === undefined && !limit.reaches(until))
     await limit.assertReaches(until, `The sleep "${claimed}"`);
   const slept = async (): Promise<void> => {
     if (entry === undefined) await task.writeWithRest("sleep", { key: claimed, until });
     task.journal.waits(claimed);
-    await waitUntil(run, timers, until);
+    await waitUntil(run, timers, until, byDate);
     await task.journal.endSleep(claimed);
   };
-  const begunAt = entry?.begunAt ?? clock.now();
   const sleeping = run.whileWaiting("sleep", slept, until);
   await (run.setup.trace?.waiting({ kind: "sleep", key: claimed, begunAt }, clock, sleeping) ?? sleeping);
 }
 
 /** Resolves at a time (epoch ms), unless the handler is dropped from memory before; rejects when it returns, or its signal aborts. */
-function waitUntil(run: Run, timers: Timers, until: number): Promise<void> {
-  return waitFor((done, fail) => run.life.holdTimer(timers.at(until, done), fail), run.signal);
+function waitUntil(run: Run, timers: Timers, until: number, byDate = false): Promise<void> {
+  return waitFor((done, fail) => {
+    const cancel = byDate ? timers.byDate(until, done) : timers.at(until, done);
+    return run.life.holdTimer(cancel, fail);
+  }, run.signal);
 }
 
 /** A step before its next try: one that has failed, or one that looks again at something that is not ready yet. */

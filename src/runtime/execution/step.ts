@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import { assertOptions, readOptions, type Read } from "../../options/options.ts";
-import { type Backoff, backoffProblem, type Clock } from "../clock.ts";
+import { type Backoff, backoffProblem, type StoreClock } from "../clock.ts";
 import type { Run } from "../journal/run.ts";
 import type { LimitName } from "../limits/limit-name.ts";
 import type { GiveBack, RunLimits } from "../limits/limits.ts";
@@ -32,7 +32,7 @@ interface StepKind<T> {
 export async function runStep<T>(
   run: Run,
   effects: StepEffects,
-  clock: Clock,
+  clock: StoreClock,
   key: JournalKey,
   options: Read<StepOptions>,
   fn: StepRun<T>,
@@ -48,7 +48,8 @@ export async function runStep<T>(
     });
   }
   const { pauses } = effects;
-  const retryAt = entry?.deadlineAt ?? null;
+  const stored = entry?.deadlineAt ?? null;
+  const retryAt = stored === null ? null : clock.afterSetBacks(stored, entry?.begunAt ?? null);
   if (retryAt === null) await run.begin(entry === undefined);
   else await pauses.pause(claimed, retryAt, pauseReason(entry?.tries)); // an earlier attempt has tried it
   await files?.begin();

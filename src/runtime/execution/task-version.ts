@@ -1,6 +1,6 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
-import type { Clock } from "../clock.ts";
+import type { StoreClock } from "../clock.ts";
 import type { Run } from "../journal/run.ts";
 import type { RunVersions } from "../tool/tool-config.ts";
 import { runStep } from "./step.ts";
@@ -22,7 +22,7 @@ export function isSince({ task, code }: RunVersions, key: JournalKey, since: num
 export async function taskVersion(
   run: Run,
   effects: StepEffects,
-  clock: Clock,
+  clock: StoreClock,
   key: JournalKey,
   since: number,
 ): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { ListedEntry } from "../../store/store.ts";
 import type { HoldfastError } from "../../task/fault.ts";
 import type { InputMethod, JournalEnd, WaitReason } from "../../task/journal.ts";
-import { type Clock, deadlineAfter } from "../clock.ts";
+import { type StoreClock, deadlineAfter } from "../clock.ts";
 import type { Timers } from "../timers.ts";
 import { encodeError } from "../stored-values.ts";
 import type { HeldTask } from "./held-task.ts";
@@ -42,7 +42,7 @@ export interface OutsideWaitsSetup {
   readonly run: Run;
   readonly task: HeldTask;
   readonly limit: LifeLimit;
-  readonly clock: Pick<Clock, "now">;
+  readonly clock: StoreClock;
   readonly timers: Timers;
 }
 
@@ -64,8 +64,13 @@ export class OutsideWaits {
     const isNew = entry === undefined;
     // One that is in the journal has its place among the ends from the call on, as in a replay that finds its end there.
     if (isNew || !run.continuesWait()) await run.beginWait(isNew, isNew ? prepare : undefined);
+    const stored = entry?.deadlineAt;
     const deadlineAt =
-      entry?.deadlineAt ?? (timeoutMs === undefined ? null : deadlineAfter(clock.now(), timeoutMs));
+      typeof stored === "number"
+        ? clock.afterSetBacks(stored, entry?.begunAt ?? null)
+        : timeoutMs === undefined
+          ? null
+          : deadlineAfter(clock.now(), timeoutMs);
     if (isNew && deadlineAt !== null && mustEndInTime !== undefined && !limit.reaches(deadlineAt))
       await limit.assertReaches(deadlineAt, mustEndInTime);
     if (isNew && text !== undefined) task.journal.addText(key, text);

@@ -15,21 +15,17 @@ import { type Asked, type RunEvent, type RunState, Scheduler } from "./scheduler
 /** When the task of an attempt must end. Its handler can move this with `task.extend`. */
 export class LifeLimit {
   readonly #extended: () => Promise<void>;
-  #endsAt: number | null;
+  endsAt: number | null;
 
-  /** `extended` resolves when all of the handler's changes so far are written, and `move` was called. */
+  /** `extended` resolves when all of the handler's changes so far are written, and `endsAt` is as they say. */
   constructor(endsAt: number | null, extended: () => Promise<void>) {
-    this.#endsAt = endsAt;
+    this.endsAt = endsAt;
     this.#extended = extended;
-  }
-
-  move(endsAt: number | null): void {
-    this.#endsAt = endsAt;
   }
 
   /** Whether the task can live until `at` (epoch ms), as far as known. */
   reaches(at: number): boolean {
-    return this.#endsAt === null || at <= this.#endsAt;
+    return this.endsAt === null || at <= this.endsAt;
   }
 
   /** The same, including all changes that the handler has made so far. */
@@ -48,7 +44,7 @@ export class LifeLimit {
     if (this.reaches(at)) return;
     throw new HoldfastError(
       "outlives_task",
-      `${what} would end at ${iso(at)}, after its task, which ends at ${iso(this.#endsAt ?? at)}. ` +
+      `${what} would end at ${iso(at)}, after its task, which ends at ${iso(this.endsAt ?? at)}. ` +
         "Raise ttlMs or maxRunMs of the tool or the server, or call task.extend first.",
     );
   }

@@ -1,5 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { backoffProblem, type Clock } from "../clock.ts";
+import { backoffProblem, type StoreClock } from "../clock.ts";
 import { runStep } from "../execution/step.ts";
 import { StoredReturn, type StepEffects } from "../execution/step-try.ts";
 import type { Run } from "../journal/run.ts";
@@ -31,7 +31,7 @@ type Reports = Pick<TaskContext, ReportMethod>;
 interface ThreadStep {
   readonly run: Run;
   readonly threads: ThreadPool;
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   readonly principal: string | null;
   readonly reports: Reports;
   readonly name: string;

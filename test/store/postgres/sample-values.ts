@@ -221,6 +221,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "limit.granted": ["api", "owner-1"],
   "limit.countOwn": ["api", "owner-1"],
   "limit.deleteEnded": ["api"],
+  "limit.setBack": ["api", 9],
   "limit.deletePast": [now],
   "limit.deleteLines": [now, "api"],
   "limit.ofTask": [id(1_800)],

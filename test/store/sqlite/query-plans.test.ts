@@ -64,6 +64,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
     "limit_place INDEX limit_place_phase (name=? AND phase=?)",
     "task PRIMARY KEY (id=?)",
   ],
+  "limit.setBack": ["limit_place INDEX limit_place_phase (name=?)"],
   "limit.deletePast": [
     "limit_place INTEGER PRIMARY KEY (rowid=?)",
     "limit_place INDEX limit_place_past (since<?)",

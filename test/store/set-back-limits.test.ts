@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
+import type { LimitAnswer, LimitCall } from "../../src/store/limits.ts";
+import { createRunning, noon } from "../../src/testing/sample-task.ts";
+
+const minute = 60_000;
+const day = 1_440 * minute;
+
+/** A store whose processes tell the time, and calls about a limit of two starts in a minute. */
+async function opened(): Promise<
+  (name: string | undefined, now: number, pauseMs?: number) => Promise<LimitAnswer>
+> {
+  const store = memoryStore();
+  await store.open({ id: "owner-1", handlers: [] });
+  const { limits } = store;
+  if (limits === undefined) throw new Error("The store has no limits.");
+  const limit = { name: "api", concurrency: null, starts: 2, windowMs: minute } satisfies Partial<LimitCall>;
+  return async (name, now, pauseMs) => {
+    if (name !== undefined) await store.write(createRunning(name));
+    const joins =
+      name === undefined ? [] : [{ taskId: `task-${name}`, entry: "s", token: "t1", turnOf: "ann" }];
+    return limits.call({ ...limit, now, joins, leaves: [], pauseMs: pauseMs ?? null });
+  };
+}
+
+it("a clock that is set back shuts no limit for longer than its window", async () => {
+  const ask = await opened();
+  for (const name of ["a", "b", "c"]) await ask(name, noon + day);
+  const before = await ask(undefined, noon);
+  expect([before.granted.length, before.againMs]).toEqual([0, minute]);
+  const after = await ask(undefined, noon + minute);
+  expect(after.granted.map(({ taskId }) => taskId)).toEqual(["task-c"]);
+});
+
+it("a clock that is set back ends the pause of a limit in time", async () => {
+  const ask = await opened();
+  await ask("a", noon + day, 9 * minute);
+  expect((await ask(undefined, noon)).againMs).toBe(9 * minute);
+  expect((await ask(undefined, noon + 9 * minute)).granted).toHaveLength(1);
+});
+
+it("times that arrive in disorder count in order", async () => {
+  const ask = await opened();
+  for (const name of ["a", "b", "c"]) await ask(name, noon + 4_000);
+  expect((await ask(undefined, noon + minute - 1)).againMs).toBe(4_001);
+});
