@@ -28,6 +28,7 @@ export class Victim {
   /** Events of which it has not said what became of them. */
   readonly #events = new Map<string, (sent: SentEvent) => void>();
   #stderr = "";
+  #wasStopped = false;
 
   constructor({
     place,
@@ -61,6 +62,11 @@ export class Victim {
     return this.#stderr;
   }
 
+  /** Whether it stood still at any time. */
+  get wasStopped(): boolean {
+    return this.#wasStopped;
+  }
+
   /** Its URL once it serves; undefined when it ended before. */
   async ready(): Promise<string | undefined> {
     const { stdout } = this.#child;
@@ -85,6 +91,7 @@ export class Victim {
 
   /** Not one more instruction runs in it, whatever it holds. */
   stop(): void {
+    this.#wasStopped = true;
     this.#child.kill("SIGSTOP");
     this.#log("stopped");
   }

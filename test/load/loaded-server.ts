@@ -12,19 +12,21 @@ const usual = new URL("./server.ts", import.meta.url);
 export class LoadedServer<Told = Held> {
   readonly url: string;
   readonly #child: ChildProcess;
-  readonly #folder: string;
+  readonly #folder: string | undefined;
   #stderr = "";
 
-  private constructor(url: string, child: ChildProcess, folder: string) {
+  private constructor(url: string, child: ChildProcess, folder: string | undefined) {
     this.url = url;
     this.#child = child;
     this.#folder = folder;
     child.stderr?.on("data", (chunk: Buffer) => (this.#stderr += chunk.toString()));
   }
 
-  static async start<Told = Held>(script: URL = usual): Promise<LoadedServer<Told>> {
-    const folder = await mkdtemp(join(tmpdir(), "holdfast-load-"));
-    const child = spawn(process.execPath, ["--expose-gc", fileURLToPath(script), join(folder, "tasks.db")], {
+  /** Without arguments it gets a database of its own, which goes with it. */
+  static async start<Told = Held>(script = usual, given?: readonly string[]): Promise<LoadedServer<Told>> {
+    const folder = given === undefined ? await mkdtemp(join(tmpdir(), "holdfast-load-")) : undefined;
+    const args = given ?? [join(folder ?? "", "tasks.db")];
+    const child = spawn(process.execPath, ["--expose-gc", fileURLToPath(script), ...args], {
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
     const exited = once(child, "exit").then(() => Promise.reject(new Error("The server did not start.")));
@@ -52,7 +54,15 @@ export class LoadedServer<Told = Held> {
     const exited = once(this.#child, "exit");
     this.#child.disconnect();
     const [code] = (await exited) as [number | null];
-    await rm(this.#folder, { recursive: true, force: true });
+    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true });
     return code;
+  }
+
+  /** Resolves with the process that it was. */
+  async kill(): Promise<number> {
+    const exited = once(this.#child, "exit");
+    this.#child.kill("SIGKILL");
+    await exited;
+    return this.#child.pid ?? 0;
   }
 }
