@@ -7,6 +7,7 @@ import "./style/parts.css";
 import "./style/tables.css";
 import "./style/incidents.css";
 import "./style/task.css";
+import "./style/files.css";
 import { keepPlaces } from "./routing/kept-place.ts";
 import { keepTheme } from "./parts/theme.tsx";
 import { Unopened } from "./parts/unopened.tsx";

@@ -13,6 +13,7 @@ async function severalTasks(site: Site, node: SiteNode): Promise<ReadonlyMap<str
     ["quick", "completed"],
     ["publish", "failed"],
     ["deploy", "asks"],
+    ["study", "study"],
     ["campaign", "running"],
   ] as const)
     tasks.set(word, await node.start(tool, word));
@@ -55,6 +56,10 @@ function viewsOf(tasks: ReadonlyMap<string, string>): readonly View[] {
       await page.getByText("This field is required.").first().waitFor();
     }),
     ofTask("completed", ({ page }) => page.getByRole("button", { name: "Run again…" }).click()),
+    ofTask("study", async ({ page }) => {
+      await page.getByRole("button", { name: "View report.md" }).click();
+      await page.getByRole("region", { name: "File report.md" }).waitFor();
+    }),
     { name: "tools", path: "/tools", shown: (visitor) => visitor.row("publish").waitFor() },
     {
       name: "failures",
@@ -75,7 +80,7 @@ const looks = (["light", "dark"] as const).flatMap((colorScheme) =>
   [1_280, 360].map((width) => ({ colorScheme, width })),
 );
 
-it("nothing is in the way of anybody in either theme, wide or narrow", patience, async () => {
+it("nothing is in the way of anybody in either theme, wide or narrow", { timeout: 300_000 }, async () => {
   const site = await Site.inNewFolder();
   const node = await site.serve();
   const views = viewsOf(await severalTasks(site, node));

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { chromiumOfFile, patience } from "./chromium-of-file.ts";
+import { markup } from "./markup.ts";
 import { Site, type SiteNode } from "./site.ts";
 import { Visitor } from "./visitor.ts";
 
@@ -117,6 +118,40 @@ it("keeps a task for longer, and deletes it", patience, async () => {
   visitor.expectFaults(/status of 404/);
   await page.goto(visitor.urlOf(`/tasks/${id}`));
   await page.getByRole("alert").waitFor();
+});
+
+it("shows Markdown, pictures and JSON as what they are, and pages and SVG not at all", patience, async () => {
+  const { visitor } = await opened("study", "june");
+  const { page } = visitor;
+  await visitor.heading("study Completed").waitFor();
+  expect(await page.getByRole("region", { name: "Result" }).innerText()).toContain('"of": "june"');
+  const output = page.getByRole("log", { name: "Output" });
+  await output.getByRole("heading", { name: "Findings", level: 3 }).waitFor();
+  await output.getByRole("row", { name: "May 7" }).waitFor();
+  await output.getByRole("button", { name: "Show source" }).click();
+  await output.getByText("- **Sales** rose").waitFor();
+
+  const files = page.getByRole("region", { name: "Files" });
+  const viewed = (name: string): Promise<void> => files.getByRole("button", { name: `View ${name}` }).click();
+  await viewed("report.md");
+  const report = page.getByRole("region", { name: "File report.md" });
+  await report.getByRole("heading", { name: "Next", level: 4 }).waitFor();
+  await report.getByText(markup).waitFor();
+  await report.getByRole("link", { name: "the plan" }).waitFor();
+  expect(await page.locator("img, script:not([src]), [onerror]").count()).toBe(0);
+  await viewed("figures.json");
+  expect(await page.getByRole("region", { name: "File figures.json" }).innerText()).toContain(
+    '"word": "june"',
+  );
+  await viewed("dot.png");
+  const dot = page.getByRole("img", { name: "Image (image/png)" });
+  await expect.poll(() => page.evaluate("document.querySelector('img').naturalWidth")).toBe(1);
+  await page.getByRole("button", { name: "Close dot.png" }).click();
+  await dot.waitFor({ state: "detached" });
+  for (const name of ["drawing.svg", "page.html"]) {
+    expect(await files.getByRole("button", { name: `View ${name}` }).count()).toBe(0);
+    expect(await files.getByRole("button", { name: `Save ${name}` }).count()).toBe(1);
+  }
 });
 
 it("shows where a handler threw", patience, async () => {

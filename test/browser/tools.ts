@@ -20,6 +20,13 @@ export const form = {
   required: ["environment", "replicas", "note"],
 };
 
+const study =
+  "# Findings\n\n- **Sales** rose\n\n| month | sales |\n|---|---|\n| May | 7 |\n\n### Next\n\nSee [the plan](https://plan.example/).";
+
+/** A PNG of one pixel. */
+const dot =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
 /** Why orders cannot be charged, by the first word. */
 const failures: Readonly<Record<string, (order: string) => string>> = {
   gateway: (order) => `Payment gateway answered 502 for order ${order}`,
@@ -81,6 +88,22 @@ export function addTools(tasks: Tasks, gates: Gates): void {
       return gates.opened(word, task.signal);
     });
     return text(word);
+  });
+  tasks.tool("study", { inputSchema }, async ({ word }, task) => {
+    const files = [
+      ["report.md", "text/markdown", `${study}\n${markup}\n![remote](https://elsewhere.example/a.png)`],
+      ["figures.json", "application/json", JSON.stringify({ word, rows: [1, 2] })],
+      ["dot.png", "image/png", Buffer.from(dot, "base64")],
+      [
+        "drawing.svg",
+        "image/svg+xml",
+        `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`,
+      ],
+      ["page.html", "text/html", markup],
+    ] as const;
+    for (const [name, mimeType, data] of files) await task.artifact(name, data, { mimeType });
+    void task.output(study);
+    return text(JSON.stringify({ of: word }));
   });
   tasks.tool("quick", { inputSchema }, async ({ word }) => text(word));
   tasks.tool("markup", { inputSchema, requires: ["elicitation"] }, async ({ word }, task) => {

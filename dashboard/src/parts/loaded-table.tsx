@@ -6,7 +6,8 @@ import { Problem } from "./problem.tsx";
 interface Column<Row> {
   readonly title: string;
   readonly isNumber?: true;
-  readonly class?: string;
+  /** `minor`: left out of a narrow window. */
+  readonly class?: "message" | "minor";
   readonly cell: (row: Row) => ComponentChildren;
 }
 
@@ -46,7 +47,7 @@ export function LoadedTable<Row>(props: LoadedTableProps<Row>): JSX.Element {
             <thead>
               <tr>
                 {columns.map((column) => (
-                  <th key={column.title} scope="col" class={column.isNumber && "number"}>
+                  <th key={column.title} scope="col" class={classOf(column)}>
                     {column.title}
                   </th>
                 ))}
@@ -56,7 +57,7 @@ export function LoadedTable<Row>(props: LoadedTableProps<Row>): JSX.Element {
               {rows.map((row) => (
                 <tr key={keyOf(row)}>
                   {columns.map((column) => (
-                    <td key={column.title} class={column.isNumber ? "number" : column.class}>
+                    <td key={column.title} class={classOf(column)}>
                       {column.cell(row)}
                     </td>
                   ))}
@@ -68,4 +69,8 @@ export function LoadedTable<Row>(props: LoadedTableProps<Row>): JSX.Element {
       )}
     </section>
   );
+}
+
+function classOf<Row>(column: Column<Row>): string {
+  return `${column.isNumber ? "number" : ""} ${column.class ?? ""}`.trim();
 }

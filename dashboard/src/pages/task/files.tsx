@@ -5,33 +5,45 @@ import type { StoredFile } from "../../../../src/admin/artifact-shapes.ts";
 import { useServices } from "../../api/services.ts";
 import { Problem } from "../../parts/problem.tsx";
 import { Time } from "../../parts/time.tsx";
+import { imagePart, kindOf, textPart, type ResultPart } from "./result/result-parts.ts";
+import { Part } from "./result/result-view.tsx";
 
 interface FilesProps {
   readonly id: string;
   readonly files: readonly StoredFile[];
 }
 
+/** Larger files are saved only. */
+const mostShown = 2 * 1024 * 1024;
+
 /** The files that a task has made. */
 export function Files({ id, files }: FilesProps): JSX.Element {
   const { admin } = useServices();
   const [error, setError] = useState<Error>();
-  const [saving, setSaving] = useState<string>();
-  const save = async (file: StoredFile): Promise<void> => {
-    setSaving(file.name);
+  const [busyWith, setBusyWith] = useState<string>();
+  const [viewed, setViewed] = useState<{ readonly name: string; readonly part: ResultPart }>();
+  const act = async ({ name }: StoredFile, does: () => Promise<void>): Promise<void> => {
+    setBusyWith(name);
     setError(undefined);
     try {
-      offer(file.name, await contentOf(admin, id, file));
+      await does();
     } catch (problem) {
       setError(problem instanceof Error ? problem : new Error(String(problem)));
     } finally {
-      setSaving(undefined);
+      setBusyWith(undefined);
     }
   };
+  const save = (file: StoredFile): Promise<void> =>
+    act(file, async () => offer(file.name, await contentOf(admin, id, file)));
+  const view = (file: StoredFile): Promise<void> =>
+    act(file, async () => {
+      setViewed({ name: file.name, part: await partOf(file, await contentOf(admin, id, file)) });
+    });
   return (
     <>
       {error !== undefined && <Problem error={error} />}
       <div class="scroll">
-        <table>
+        <table class="files">
           <thead>
             <tr>
               <th scope="col">Name</th>
@@ -39,7 +51,7 @@ export function Files({ id, files }: FilesProps): JSX.Element {
               <th scope="col">Bytes</th>
               <th scope="col">Stored</th>
               <th scope="col">
-                <span class="hidden">Save</span>
+                <span class="hidden">View or save</span>
               </th>
             </tr>
           </thead>
@@ -53,17 +65,57 @@ export function Files({ id, files }: FilesProps): JSX.Element {
                   <Time at={file.at} />
                 </td>
                 <td>
-                  <button type="button" disabled={saving !== undefined} onClick={() => void save(file)}>
-                    {saving === file.name ? "Saving…" : "Save"}
-                  </button>
+                  <div class="buttons">
+                    {isShown(file) && (
+                      <button
+                        type="button"
+                        class="quiet small"
+                        aria-label={`View ${file.name}`}
+                        disabled={busyWith !== undefined}
+                        onClick={() => void view(file)}
+                      >
+                        View
+                      </button>
+                    )}
+                    <button
+                      type="button"
+                      class="quiet small"
+                      aria-label={`Save ${file.name}`}
+                      disabled={busyWith !== undefined}
+                      onClick={() => void save(file)}
+                    >
+                      Save
+                    </button>
+                  </div>
                 </td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
+      {viewed !== undefined && (
+        <section class="viewed" aria-label={`File ${viewed.name}`}>
+          <Part key={viewed.name} part={viewed.part} />
+          <button type="button" class="quiet small" onClick={() => setViewed(undefined)}>
+            Close {viewed.name}
+          </button>
+        </section>
+      )}
     </>
   );
+}
+
+function isShown({ mimeType, bytes }: StoredFile): boolean {
+  return kindOf(mimeType) !== undefined && bytes <= mostShown;
+}
+
+async function partOf({ name, mimeType }: StoredFile, content: Blob): Promise<ResultPart> {
+  const kind = kindOf(mimeType) ?? "text";
+  if (kind !== "image") return textPart(await content.text(), { label: name, kind });
+  const letters = Array.from(new Uint8Array(await content.arrayBuffer()), (byte) =>
+    String.fromCharCode(byte),
+  );
+  return imagePart(mimeType, btoa(letters.join(""))) ?? { shown: "text", text: "", label: name };
 }
 
 /** Read in parts. Its type is that of no page: browsers run nothing in it. */

@@ -60,13 +60,17 @@ function Row({ task, now }: { readonly task: TaskSummary; readonly now: number }
       <td>
         <StateBadge state={state} waitsFor={waitsFor} />
       </td>
-      <td>{tool}</td>
+      <td>
+        <span class="name">{tool}</span>
+      </td>
       <td>
         <Link to={taskPath(id)} class="task">
           {id}
         </Link>
       </td>
-      <td>{principal ?? <span class="faint">anonymous</span>}</td>
+      <td>
+        <span class={principal === null ? "faint" : "name"}>{principal ?? "anonymous"}</span>
+      </td>
       <td>
         <Ago at={createdAt} now={now} />
       </td>

@@ -31,11 +31,11 @@ export function ToolFailures({ tool }: { readonly tool: string }): JSX.Element {
       columns={[
         {
           title: "Message",
-          class: "message error",
-          cell: ({ message }) => (message === "" ? "No message" : message),
+          class: "message",
+          cell: ({ message }) => <span class="error">{message === "" ? "No message" : message}</span>,
         },
         { title: "Tasks", isNumber: true, cell: ({ count }) => count.toLocaleString() },
-        { title: "First", cell: ({ firstAt }) => <Ago at={firstAt} now={now} /> },
+        { title: "First", class: "minor", cell: ({ firstAt }) => <Ago at={firstAt} now={now} /> },
         { title: "Last", cell: ({ lastAt }) => <Ago at={lastAt} now={now} /> },
         { title: "Newest task", cell: ({ taskId }) => <TaskLink id={taskId} /> },
       ]}
@@ -69,8 +69,8 @@ export function StepLatency({ tool }: { readonly tool: string }): JSX.Element {
       empty="The tasks of this tool that have ended took no steps."
       columns={[
         { title: "Step", class: "message", cell: ({ name }) => name },
-        { title: "Kind", cell: ({ kind }) => kindTexts[kind] },
-        { title: "Count", isNumber: true, cell: ({ count }) => count.toLocaleString() },
+        { title: "Kind", class: "minor", cell: ({ kind }) => kindTexts[kind] },
+        { title: "Count", isNumber: true, class: "minor", cell: ({ count }) => count.toLocaleString() },
         time("p50", "p50Ms"),
         time("p95", "p95Ms"),
         time("Max", "maxMs"),
