@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HoldfastError } from "../../src/task/fault.ts";
+import { type FaultCode, HoldfastError } from "../../src/task/fault.ts";
 import { Process, type Setup } from "./harness.ts";
 import type { BeforeCall } from "./watched-store.ts";
 
@@ -10,7 +10,7 @@ const ttlMs = 1_000;
 const many = 250;
 
 /** Lets `expire` reject for the tasks in `ids`; counts how often it was asked. */
-function refusing(ids: ReadonlySet<string>, code: "task_unreadable" | "store_failed") {
+function refusing(ids: ReadonlySet<string>, code: FaultCode) {
   const counts = { asked: 0, calls: 0 };
   const before: BeforeCall = (call, id = "") => {
     if (call === "due") counts.calls++;
@@ -22,7 +22,7 @@ function refusing(ids: ReadonlySet<string>, code: "task_unreadable" | "store_fai
 }
 
 /** A process with `count` tasks that cannot be ended. */
-async function started(code: "task_unreadable" | "store_failed", count: number) {
+async function started(code: FaultCode, count: number) {
   const damaged = new Set<string>();
   const { before, counts } = refusing(damaged, code);
   const hangs = {
@@ -36,8 +36,11 @@ async function started(code: "task_unreadable" | "store_failed", count: number) 
 }
 
 describe("tasks that are due and cannot be ended", () => {
-  it("are reported once where they cannot be read, and never tried again", async () => {
-    const { process, damaged, counts } = await started("task_unreadable", many);
+  it.each<[string, FaultCode]>([
+    ["they cannot be read", "task_unreadable"],
+    ["the store refuses their end for good", "store_refused"],
+  ])("are reported once where %s, and never tried again", async (_, code) => {
+    const { process, damaged, counts } = await started(code, many);
     const last = await process.callId("hangs");
     await process.clock.advance(ttlMs);
     expect((await process.ended(last)).task.state).toBe("settled");

@@ -1,7 +1,7 @@
 import { expiredError, errorOutcome } from "../../task/outcome.ts";
 import { endingOf } from "../../task/status-text.ts";
 import { hasExpired } from "../../task/expiry.ts";
-import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import { HoldfastError, isStoreRefusal, isUnreadable } from "../../task/fault.ts";
 import { isLost } from "../../store/lost-store.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
@@ -44,8 +44,8 @@ export class Sweeper {
   #stopped = true;
   /** Whether the clock was set back since the last sweep. */
   #setBack = false;
-  /** Tasks whose record cannot be read: they stay due, and are ignored until another process starts. */
-  readonly #unreadable = new Set<string>();
+  /** Tasks whose record cannot be read, or whose end the store refuses for good: they stay due, and are ignored until another process starts. */
+  readonly #endless = new Set<string>();
 
   constructor(services: SweeperServices, listeners: SweeperListeners = {}) {
     this.#services = services;
@@ -153,9 +153,9 @@ export class Sweeper {
     for (;;) {
       const now = clock.now();
       const until = now - yieldMs;
-      const passedOver = failed.size + this.#unreadable.size;
+      const passedOver = failed.size + this.#endless.size;
       const found = await store.due(until, batch + passedOver);
-      const due = found.filter((id) => !failed.has(id) && !this.#unreadable.has(id));
+      const due = found.filter((id) => !failed.has(id) && !this.#endless.has(id));
       const ended = await Promise.all(due.map((id) => this.#end(id, now)));
       // One that cannot be ended must not keep the others alive.
       for (const [index, id] of due.entries()) if (ended[index] === false) failed.add(id);
@@ -175,12 +175,10 @@ export class Sweeper {
       if (!result.ok && result.reason === "not_due") await this.#cancel(id, now);
       return true;
     } catch (error) {
-      if (!isUnreadable(error)) {
-        onError(error);
-        return false;
-      }
-      this.#unreadable.add(id);
-      unreadable.report(id, error);
+      if (isUnreadable(error)) unreadable.report(id, error);
+      else onError(error);
+      if (!isUnreadable(error) && !isStoreRefusal(error)) return false;
+      this.#endless.add(id);
       return true;
     }
   }
