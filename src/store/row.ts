@@ -206,3 +206,13 @@ function missing(column: Column): never {
 function unexpected({ name }: Column, value: unknown): Error {
   return new Error(`The column ${name} contains ${String(value)}.`);
 }
+
+/** Whether Node refuses a value, which it will not take later either. Its other errors tell of closed databases, or of too little memory. */
+export function isNoValue(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  return (
+    /^ERR_(?:INVALID_ARG_(?:TYPE|VALUE)|OUT_OF_RANGE|STRING_TOO_LONG)$/.test(code) ||
+    error.message === "Invalid string length"
+  );
+}

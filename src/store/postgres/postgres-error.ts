@@ -1,5 +1,6 @@
 import type { Client } from "pg";
 import { HoldfastError, isStoreRefusal } from "../../task/fault.ts";
+import { isNoValue } from "../row.ts";
 
 /** The SQLSTATE of an error that Postgres reported; undefined for any other error. */
 export function sqlState(error: unknown): string | undefined {
@@ -29,16 +30,22 @@ export function isWorthRepeating(error: unknown): boolean {
 
 /** Whether an error concerns only the data of one statement, not the database: perhaps it could not even be sent. */
 export function isFaultOfData(error: unknown): boolean {
-  return isStoreRefusal(error) || adviceFor(error) !== undefined;
+  return (
+    isStoreRefusal(error) ||
+    error instanceof TypeError ||
+    error instanceof RangeError ||
+    adviceFor(error) !== undefined
+  );
 }
 
 /** What to do about a fault of data; undefined for any other error. */
 function adviceFor(error: unknown): string | undefined {
   const state = sqlState(error);
   const isTooMuch = state === "XX000" && messageOf(error).startsWith("invalid memory alloc request size");
-  if (error instanceof RangeError || isTooMuch || state?.startsWith("54") === true)
+  const isLong = isNoValue(error) && !(error instanceof TypeError);
+  if (isLong || isTooMuch || state?.startsWith("54") === true)
     return "Make what is written shorter: put a hash in the place of a long name, and store large data as an artifact";
-  if (error instanceof TypeError || state?.startsWith("22") === true)
+  if (isNoValue(error) || state?.startsWith("22") === true)
     return "Change the value: the database has no such text or number";
   if (state !== undefined && /^(?:21|23|44)/.test(state))
     return "It contradicts other rows, or a constraint of the database. Change the value, or remove a constraint that you added";
@@ -113,7 +120,8 @@ export function assertSendable(values: readonly (Value | readonly Value[])[]): v
   if (sizeOf(values, (text) => 3 * text.length) <= mostSentBytes) return; // mostly that is all there is to it
   const bytes = sizeOf(values, (text) => Buffer.byteLength(text));
   const problem = `it has up to ${bytes} bytes, and ${mostSentBytes} are the most that is sent at once`;
-  if (bytes > mostSentBytes) throw storeRefused(new RangeError(problem));
+  if (bytes > mostSentBytes)
+    throw storeRefused(Object.assign(new RangeError(problem), { code: "ERR_OUT_OF_RANGE" }));
 }
 
 /** In an array, each quote and backslash takes two bytes; as many as there may be are counted. */
@@ -130,7 +138,9 @@ function sizeOf(values: readonly (Value | readonly Value[])[], size: (text: stri
 /** `store_refused` with the cause: the database will not take this data later either. */
 export function storeRefused(error: unknown, what = "a statement"): HoldfastError {
   if (error instanceof HoldfastError) return error;
-  const problem = `The database refuses ${what} for good: ${messageOf(error)}. ${adviceFor(error) ?? ""}.`;
+  const advice = adviceFor(error);
+  if (advice === undefined) return storeFailed(error);
+  const problem = `The database refuses ${what} for good: ${messageOf(error)}. ${advice}.`;
   return new HoldfastError("store_refused", problem, { cause: error });
 }
 
@@ -140,7 +150,7 @@ export function storeRefused(error: unknown, what = "a statement"): HoldfastErro
  */
 export function storeFailed(error: unknown): HoldfastError {
   if (error instanceof HoldfastError) return error;
-  if (isFaultOfData(error) && !isWorthRepeating(error)) return storeRefused(error);
+  if (adviceFor(error) !== undefined && !isWorthRepeating(error)) return storeRefused(error);
   if (isWrongServer(error)) {
     const problem = `The database takes no writes now: ${messageOf(error)}.`;
     return new HoldfastError("store_failed", problem, { cause: error });

@@ -1,4 +1,5 @@
 import { HoldfastError } from "../../task/fault.ts";
+import { isNoValue } from "../row.ts";
 import { extendedCode, primaryCode, sqliteCode } from "./connect.ts";
 
 /** Whether a row was refused because its key is taken. */
@@ -28,7 +29,9 @@ export function isFaultOfOneStatement(error: unknown): boolean {
 
 /** Whether SQLite, or what binds values for it, will not take the data of a statement later either. */
 export function isRefusedForGood(error: unknown): boolean {
-  return isFaultOfOneStatement(error) && primaryCode(error) !== sqliteCode.error;
+  const code = primaryCode(error);
+  if (code === undefined) return isNoValue(error);
+  return faultsOfOneStatement.has(code) && code !== sqliteCode.error;
 }
 
 /** Whether another connection held a file's lock for the whole wait; also if that is the cause. */

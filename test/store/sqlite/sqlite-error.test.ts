@@ -72,6 +72,25 @@ test("what SQLite did not throw is the command's own fault", () => {
   expect(isFaultOfOneStatement("a text")).toBe(true);
 });
 
+test("of Node's own errors, only those about a value are for good", () => {
+  const db = new DatabaseSync(":memory:");
+  const statement = db.prepare("SELECT ?");
+  const thrown = (run: () => unknown): unknown => {
+    try {
+      return run();
+    } catch (error) {
+      return error;
+    }
+  };
+  expect(isRefusedForGood(thrown(() => statement.get(Symbol("none") as unknown as string)))).toBe(true);
+  expect(isRefusedForGood(thrown(() => statement.get(2n ** 64n)))).toBe(true);
+  db.close();
+  expect(isRefusedForGood(thrown(() => statement.get("a")))).toBe(false);
+  expect(isRefusedForGood(thrown(() => db.prepare("SELECT 1")))).toBe(false);
+  expect(isRefusedForGood(new TypeError("Cannot read properties of null"))).toBe(false);
+  expect(isRefusedForGood(new RangeError("Array buffer allocation failed"))).toBe(false);
+});
+
 test.each([
   ["INSERT INTO t VALUES (1, 'b')", true],
   ["INSERT INTO t VALUES (2, 'a')", true],
