@@ -15,6 +15,8 @@ const answers: Readonly<Record<string, (id: string) => string>> = {
     `{"jsonrpc":"2.0","id":${id},"error":{"code":"ERR","message":"boo"}}`,
   "an error without a message": (id) => `{"jsonrpc":"2.0","id":${id},"error":{"code":-32603}}`,
   "an error that is a string": (id) => `{"jsonrpc":"2.0","id":${id},"error":"boo"}`,
+  "an error code that is no safe integer": (id) =>
+    `{"jsonrpc":"2.0","id":${id},"error":{"code":1e300,"message":"boo"}}`,
   "a result that is a list": (id) => `{"jsonrpc":"2.0","id":${id},"result":[]}`,
   "a result that is a string, in a list": (id) => `[{"jsonrpc":"2.0","id":${id},"result":"done"}]`,
 };
@@ -23,6 +25,8 @@ const answers: Readonly<Record<string, (id: string) => string>> = {
 const deviations: Readonly<Record<string, (id: string) => string>> = {
   "no jsonrpc": (id) => `{"id":${id},"result":{"content":[]}}`,
   "result and a null error": (id) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[]},"error":null}`,
+  "a null _meta": (id) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"_meta":null}}`,
+  "a _meta that is a text": (id) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"_meta":"x"}}`,
   "in a list, after something else": (id) => `[7,{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}]`,
   "after a notification with null params": (id) =>
     `[{"jsonrpc":"2.0","method":"notifications/x","params":null},{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}]`,

@@ -1,6 +1,7 @@
 import { expect, it, onTestFinished } from "vitest";
 import { connectWith } from "../../src/client/connect.ts";
 import { completed, created, sent } from "./answers.ts";
+import { IdleTimeout } from "../../src/client/transport/request-with-timeout.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { ScriptedServer } from "./scripted-server.ts";
 
@@ -62,5 +63,19 @@ it("repeats the request if a result stops arriving", async () => {
   });
   expect(await client.callTool("publish_report")).toEqual(sent);
   expect(server.of("tasks/get")).toHaveLength(2);
+  expect(clock.armed).toBe(0);
+});
+
+it("gives an answer up that drips for an hour: it may be a page that something on the way keeps open", async () => {
+  const clock = new FakeClock();
+  const begun = clock.elapsed();
+  const limit = new IdleTimeout(clock, limitMs);
+  while (!limit.signal.aborted && clock.elapsed() < begun + 2 * 3_600_000) {
+    await clock.sleep(limitMs - 1_000, AbortSignal.timeout(limitMs));
+    limit.touch();
+    clock.passDeadlines();
+  }
+  expect(clock.elapsed() - begun).toBeGreaterThanOrEqual(3_600_000);
+  expect(clock.elapsed() - begun).toBeLessThan(3_600_000 + limitMs);
   expect(clock.armed).toBe(0);
 });

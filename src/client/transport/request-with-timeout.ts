@@ -10,6 +10,9 @@ import type { RawRequester } from "./raw-requester.ts";
  */
 const defaultIdleMs = 30_000;
 
+/** How long any answer may take to arrive: what drips for ever is none, such as a page that something on the way keeps open. */
+const longestMs = 3_600_000;
+
 /** Sends a request that a server should answer at once. The reply is `lost` when nothing arrives for too long. */
 export async function requestWithTimeout(
   { requester, clock }: { readonly requester: RawRequester; readonly clock: ClientClock },
@@ -25,23 +28,25 @@ export async function requestWithTimeout(
     return rateLimitAsLost(await requester.request(method, params, either, { ...options, onActivity }));
   } catch (cause) {
     if (signal.aborted || !limit.signal.aborted) throw cause;
-    const message = `The server sent nothing for ${defaultIdleMs / 1000} seconds after ${method}`;
+    const message = `The server's answer to ${method} did not arrive: nothing came for ${defaultIdleMs / 1000} seconds, or it took an hour`;
     return { kind: "lost", notReceived: false, retryAfterMs: undefined, message, cause, error: undefined };
   } finally {
     limit.clear();
   }
 }
 
-/** Aborts its signal when nothing has arrived for the given time. A long answer that still arrives is not cut off. */
+/** Aborts its signal when nothing has arrived for the given time. A long answer that still arrives is cut off only after an hour. */
 export class IdleTimeout {
   readonly #clock: ClientClock;
   readonly #ms: number;
   readonly #late = new AbortController();
   #deadline: Deadline | undefined;
   #touchedAt: number | undefined;
+  readonly #endsAt: number;
 
   constructor(clock: ClientClock, ms: number) {
     this.#clock = clock;
+    this.#endsAt = clock.elapsed() + longestMs;
     this.#ms = ms;
     this.#arm(ms);
   }
@@ -63,7 +68,8 @@ export class IdleTimeout {
     const deadline = this.#clock.deadline(ms);
     this.#deadline = deadline;
     const onLate = (): void => {
-      const left = this.#touchedAt === undefined ? 0 : this.#touchedAt + this.#ms - this.#clock.elapsed();
+      const until = Math.min((this.#touchedAt ?? -Infinity) + this.#ms, this.#endsAt);
+      const left = until - this.#clock.elapsed();
       if (left > 0) this.#arm(left);
       else this.#late.abort(deadline.signal.reason);
     };

@@ -123,7 +123,7 @@ function readMessage(value: unknown, answers?: RequestId): JSONRPCMessage | NotA
   const isAnswer = method === undefined && ("result" in value || "error" in value);
   const id = value["id"] ?? (isAnswer ? answers : undefined);
   if (typeof method === "string") {
-    const rest = isJsonObject(params) ? { params } : {};
+    const rest = isJsonObject(params) ? { params: withReadableMeta(params) } : {};
     if (id === undefined) return { jsonrpc: "2.0", method, ...rest };
     return isId(id)
       ? { jsonrpc: "2.0", id, method, ...rest }
@@ -133,7 +133,17 @@ function readMessage(value: unknown, answers?: RequestId): JSONRPCMessage | NotA
   if (!isId(id)) return new NotAMessage(problem ?? "it answers no request: it has no id");
   if (problem !== undefined) return malformed(id, problem);
   const { result, error } = value;
-  return { jsonrpc: "2.0", id, ...(isJsonObject(error) ? { error } : { result }) } as JSONRPCMessage;
+  const answer = isJsonObject(error) ? { error } : { result: withReadableMeta(result as JsonObject) };
+  return { jsonrpc: "2.0", id, ...answer } as JSONRPCMessage;
+}
+
+/** Some servers write null for what they do not have. The SDK would take no notice of such a message, and somebody would wait for ever. */
+function withReadableMeta(object: JsonObject): JsonObject {
+  const { _meta: meta, ...rest } = object;
+  if (meta === undefined) return object;
+  if (!isJsonObject(meta)) return rest;
+  const { progressToken, ...others } = meta;
+  return progressToken === undefined || isId(progressToken) ? object : { ...rest, _meta: others };
 }
 
 function malformed(id: RequestId, problem: string): JSONRPCErrorResponse {
@@ -149,7 +159,7 @@ function problemOf({ result, error }: JsonObject): string | undefined {
   if (result !== undefined && result !== null) return "it has both a result and an error";
   if (!isJsonObject(error)) return `its error is ${kindOf(error)}`;
   const { code, message } = error;
-  if (!Number.isInteger(code)) return `the code of its error is ${kindOf(code)}${said(message)}`;
+  if (!Number.isSafeInteger(code)) return `the code of its error is ${kindOf(code)}${said(message)}`;
   return typeof message === "string" ? undefined : `its error ${String(code)} has no message`;
 }
 
@@ -158,7 +168,7 @@ function said(message: unknown): string {
 }
 
 function isId(id: unknown): id is RequestId {
-  return typeof id === "string" || typeof id === "number";
+  return typeof id === "string" || Number.isSafeInteger(id);
 }
 
 function kindOf(value: unknown): string {
