@@ -20,6 +20,31 @@ export async function waitFor(
   }
 }
 
+/** Remembers that something has changed until that is waited for: nothing is missed between a look and the wait. */
+export class Changes {
+  #changed = false;
+  #wake = (): void => undefined;
+
+  readonly changed = (): void => {
+    this.#changed = true;
+    this.#wake();
+  };
+
+  /** Whoever looks after this sees what has changed so far. */
+  forget(): void {
+    this.#changed = false;
+  }
+
+  /** Resolves at the next change since it was told to forget; rejects with the reason of the signal. */
+  async next(signal: AbortSignal): Promise<void> {
+    await waitFor((done) => {
+      this.#wake = done;
+      if (this.#changed) done();
+      return () => undefined;
+    }, signal);
+  }
+}
+
 /** Calls `run` once when `signal` aborts, or at once if it has; returns a function that cancels this. */
 export function whenAborted(signal: AbortSignal, run: () => void): () => void {
   if (signal.aborted) run();

@@ -82,3 +82,14 @@ export const noSession: Streams = {
 /** Why a question of a request that is answered without a stream cannot be sent. */
 export const cannotBeAsked =
   "The client cannot be asked: its call is answered as JSON, and it has no other stream open.";
+
+const replayPrefix = "holdfast-replay-";
+
+/** The request id used to replay to a server what the client of a session has set in another process. */
+export function replayId(number: number): string {
+  return `${replayPrefix}${number}`;
+}
+
+export function isReplay(id: RequestId | undefined): boolean {
+  return typeof id === "string" && id.startsWith(replayPrefix);
+}

@@ -13,7 +13,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ServerTracing, TaskTraces, TracedRequest } from "../runtime/telemetry/telemetry.ts";
-import { isReplay } from "./sessions/replay-id.ts";
+import { isReplay } from "./streams.ts";
 import { calledTool, RequestTrace } from "./request.ts";
 import { type JsonObject, metaOf } from "../generation/message.ts";
 import { traceContextIn } from "../task/record.ts";

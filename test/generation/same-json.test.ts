@@ -1,5 +1,5 @@
+import { sameJson } from "../../src/generation/message.ts";
 import { expect, it } from "vitest";
-import { sameJson } from "../../src/generation/same-json.ts";
 
 it.each<[unknown, unknown]>([
   [1, 1],

@@ -20,9 +20,8 @@ import {
 import { idempotencyMeta, readKeptMs, declaresTaskLines } from "../../generation/extensions.ts";
 import type { ClientClock } from "../clock.ts";
 import type { InputResult } from "../question/ask-user.ts";
-import { type JsonObject, isJsonObject } from "../../generation/message.ts";
+import { type JsonObject, isJsonObject, sameJson } from "../../generation/message.ts";
 import { base64 } from "../../generation/base64.ts";
-import { sameJson } from "../../generation/same-json.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 import type { RemoteTask } from "../task/remote-task.ts";

@@ -1,3 +1,4 @@
+import { sameJson } from "../../generation/message.ts";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/message.ts";
 import { toolOf } from "../../generation/extensions.ts";
@@ -8,7 +9,6 @@ import type { JsonRpcError } from "../../task/outcome.ts";
 import type { ClientClock } from "../clock.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
 import type { ActiveTask } from "../session/task-inbox.ts";
-import { sameJson } from "../../generation/same-json.ts";
 
 /** A task as the server reports it, without its result, its questions and timestamps. */
 export interface ReportedTask {

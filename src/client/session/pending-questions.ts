@@ -1,6 +1,6 @@
+import { sameJson } from "../../generation/message.ts";
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import type { JsonObject } from "../../generation/message.ts";
-import { sameJson } from "../../generation/same-json.ts";
 import { questionKeyOf } from "../../generation/extensions.ts";
 import { withoutTrace } from "../client-telemetry.ts";
 import { unlessAborted } from "../background-work.ts";

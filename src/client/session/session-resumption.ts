@@ -1,7 +1,6 @@
 import type { FetchLike, JSONRPCMessage } from "@modelcontextprotocol/client";
 import { generationAt, wireGenerations } from "../../generation/generations.ts";
-import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { sameJson } from "../../generation/same-json.ts";
+import { isJsonObject, type JsonObject, sameJson } from "../../generation/message.ts";
 import type { ClientClock } from "../clock.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import type { HandleStore, ResumableSession } from "../handles/handle-store.ts";

@@ -1,5 +1,5 @@
+import { sameJson } from "../../generation/message.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
-import { sameJson } from "../../generation/same-json.ts";
 import { type ClientClock, noLongerNeeded } from "../clock.ts";
 import type { ClientWaitSpan } from "../client-telemetry.ts";
 import type { ClientEvents } from "../client-events.ts";

@@ -1,10 +1,10 @@
+import { sameJson } from "../../generation/message.ts";
 import {
   type CallToolResult,
   fromJsonSchema,
   type StandardSchemaWithJSON,
   type Tool,
 } from "@modelcontextprotocol/server";
-import { sameJson } from "../../generation/same-json.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import type { Prepare } from "../../runtime/tool/tool.ts";
 import { blockFault } from "../../runtime/tool/tool-outcome.ts";

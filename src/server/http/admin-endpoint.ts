@@ -10,9 +10,7 @@ import { systemClock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptions } from "../../options/options.ts";
 import type { OnError } from "../faults.ts";
-import { withAnswerHeaders } from "./refusals.ts";
 import { bodyReadLimits, BodyReads } from "./body-reads.ts";
-import { reportHttpRefusal } from "./admission.ts";
 import { pathOf } from "./node-request.ts";
 import {
   adaptedRefusal,
@@ -21,7 +19,7 @@ import {
   OperatorGate,
   type OperatorRequests,
   refusal,
-  refusalOf,
+  sentBy,
 } from "./operator-endpoint.ts";
 import { type BodyForm, type ParsedBody, readBody } from "./read-body.ts";
 import { adminHandlerOptions, type AdminHandlerOptions, type Operator } from "./operator-options.ts";
@@ -65,13 +63,8 @@ export class AdminRequests implements OperatorRequests {
     return pathname === this.path || pathname.startsWith(`${this.path}/`);
   }
 
-  async fetch(request: Request, parsed?: ParsedBody): Promise<Response> {
-    const { onError, events } = this.#administered;
-    const answer = await this.#answer(request, parsed).catch((error: unknown) => refusalOf(error, onError));
-    // The operator lacks the permission. Everything else is an operator's mistake, which the answer explains.
-    if (events !== undefined && (answer.status === 401 || answer.status === 403))
-      reportHttpRefusal(events, answer, { principal: null });
-    return withAnswerHeaders(answer, null, undefined);
+  fetch(request: Request, parsed?: ParsedBody): Promise<Response> {
+    return sentBy(this.#answer(request, parsed), this.#administered);
   }
 
   /** Answers 503 from now on, and ends streams. */

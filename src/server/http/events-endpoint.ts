@@ -14,9 +14,8 @@ import {
   operatorEndpoint,
   type OperatorEndpoint,
   refusal,
-  refusalOf,
+  sentBy,
 } from "./operator-endpoint.ts";
-import { withAnswerHeaders } from "./refusals.ts";
 import { bodyReadLimits, BodyReads } from "./body-reads.ts";
 import { pathOf } from "./node-request.ts";
 import { isOperatorPath, operatorPath } from "./operator-options.ts";
@@ -58,12 +57,13 @@ class EventRequests {
     return pathname.startsWith(`${this.path}/`);
   }
 
-  async fetch(request: Request, parsed?: ParsedBody): Promise<Response> {
-    const { onError } = this.#inside;
-    const answer = await this.#answer(request, parsed).catch(
-      (error: unknown) => refusedBy(error) ?? refusalOf(error, onError),
-    );
-    return withAnswerHeaders(answer, null, undefined);
+  fetch(request: Request, parsed?: ParsedBody): Promise<Response> {
+    const answer = this.#answer(request, parsed).catch((error: unknown) => {
+      const refused = refusedBy(error);
+      if (refused === undefined) throw error;
+      return refused;
+    });
+    return sentBy(answer, { onError: this.#inside.onError });
   }
 
   close(): void {

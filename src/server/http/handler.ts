@@ -144,6 +144,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     messages,
     names,
     told,
+    form,
     maxBytes,
     failed,
     isReady: () => started && !closed,

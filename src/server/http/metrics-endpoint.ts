@@ -1,37 +1,28 @@
-import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import { assertOptions } from "../../options/options.ts";
-import type { OnError } from "../faults.ts";
 import {
+  type EndpointListeners,
   operatorEndpoint,
   type OperatorEndpoint,
   OperatorGate,
   type OperatorRequests,
   refusal,
-  refusalOf,
+  sentBy,
 } from "./operator-endpoint.ts";
-import { withAnswerHeaders } from "./refusals.ts";
-import { reportHttpRefusal } from "./admission.ts";
 import { pathOf } from "./node-request.ts";
 import { metricsHandlerOptions, type MetricsHandlerOptions, type MetricsText } from "./operator-options.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { insideOf } from "../request.ts";
 import type { Tasks } from "../tasks.ts";
 
-export interface MetricsListeners {
-  readonly onError: OnError;
-  /** Told of unauthenticated requests. */
-  readonly events: ServerEvents | undefined;
-}
-
 /** Answers the requests of systems that collect metrics. */
 export class MetricsRequests implements OperatorRequests {
   readonly path: string;
-  readonly #listeners: MetricsListeners;
+  readonly #listeners: EndpointListeners;
   readonly #gate: OperatorGate;
   readonly #source: MetricsText;
 
   /** Throws `configuration` for options that would admit everyone, or no one. */
-  constructor(listeners: MetricsListeners, options: MetricsHandlerOptions) {
+  constructor(listeners: EndpointListeners, options: MetricsHandlerOptions) {
     assertOptions("createMetricsHandler", options, metricsHandlerOptions);
     const { path = "/metrics", source, authenticate, ...names } = options;
     this.path = path;
@@ -44,12 +35,8 @@ export class MetricsRequests implements OperatorRequests {
     return pathname === this.path;
   }
 
-  async fetch(request: Request): Promise<Response> {
-    const { onError, events } = this.#listeners;
-    const answer = await this.#answer(request).catch((error: unknown) => refusalOf(error, onError));
-    if (events !== undefined && (answer.status === 401 || answer.status === 403))
-      reportHttpRefusal(events, answer, { principal: null });
-    return withAnswerHeaders(answer, null, undefined);
+  fetch(request: Request): Promise<Response> {
+    return sentBy(this.#answer(request), this.#listeners);
   }
 
   close(): void {

@@ -7,7 +7,8 @@ import type { OnError } from "../faults.ts";
 import type { AuthenticateOperator, NameOptions, Operator } from "./operator-options.ts";
 import { isRole, roles } from "../../admin/roles.ts";
 import { stopping } from "../../task/unanswered.ts";
-import { AllowedNames } from "./admission.ts";
+import type { ServerEvents } from "../../runtime/events/server-events.ts";
+import { AllowedNames, reportHttpRefusal } from "./admission.ts";
 import { withAnswerHeaders } from "./refusals.ts";
 import { httpSettings, type RequestContext } from "./http-options.ts";
 import type { NextFunction } from "./node-handler.ts";
@@ -155,6 +156,25 @@ export interface OperatorEndpoint {
   serves(pathname: string): boolean;
   /** Answers 503 from now on. It does not stop the tasks. Idempotent. */
   close(): void;
+}
+
+/** Who is told of what an endpoint refuses. */
+export interface EndpointListeners {
+  readonly onError: OnError;
+  /** Told of those who lack access. */
+  readonly events?: ServerEvents | undefined;
+}
+
+/** What an endpoint sends: its answer, or the refusal for what was thrown, which is private to its recipient. */
+export async function sentBy(
+  answer: Promise<Response>,
+  { onError, events }: EndpointListeners,
+): Promise<Response> {
+  const sent = await answer.catch((error: unknown) => refusalOf(error, onError));
+  // All else is an operator's mistake, which the answer explains.
+  if (events !== undefined && (sent.status === 401 || sent.status === 403))
+    reportHttpRefusal(events, sent, { principal: null });
+  return withAnswerHeaders(sent, null, undefined);
 }
 
 /** Answers the requests of an endpoint. */

@@ -4,7 +4,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { OnError } from "../faults.ts";
 import { isCallKey } from "../../runtime/call-keys.ts";
 import type { Departure, PlainCall } from "./plain-policies.ts";
-import { waitFor } from "../../runtime/wait-for.ts";
+import { Changes } from "../../runtime/wait-for.ts";
 
 /** How long a result is kept that only the same call can find, in ms, so that a caller whose connection broke can retry. */
 export const retryMs = 600_000;
@@ -294,23 +294,15 @@ export class Joins {
   /** An answer that is on its way to another caller is waited for: the task may be free then, or gone. `release` as in `Opened`. */
   async join(found: TaskRecord, { key, alone, signal }: JoinTerms): Promise<Joined> {
     const { id } = found;
-    let changed = false;
-    let wake = (): void => undefined;
-    const unwatch = this.#runtime.watch([id], () => {
-      changed = true;
-      wake();
-    });
+    const changes = new Changes();
+    const unwatch = this.#runtime.watch([id], changes.changed);
     try {
       for (;;) {
         await this.#deliveries.settled(id);
-        changed = false;
+        changes.forget();
         const joined = await this.#tryToJoin(found, { key, alone });
         if (joined.kind !== "awaited" || joined.task.finishedAt === null) return joined;
-        await waitFor((done) => {
-          wake = done;
-          if (changed) done();
-          return () => undefined;
-        }, signal);
+        await changes.next(signal);
       }
     } catch (error) {
       if (isUnknownTask(error)) return { kind: "gone" };

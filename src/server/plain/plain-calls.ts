@@ -23,7 +23,7 @@ import { ticket, workSoFar } from "./ticket.ts";
 import { isAtLeast, logMessage, type JsonObject } from "../../generation/message.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { untilStoreAnswers } from "../../runtime/observed-store.ts";
-import { waitFor } from "../../runtime/wait-for.ts";
+import { Changes } from "../../runtime/wait-for.ts";
 
 /** How a call follows its task. */
 interface Follower {
@@ -361,12 +361,8 @@ async function readUntil(
   { runtime, onError, task, report, reserve }: WaitOptions,
   signal: AbortSignal,
 ): Promise<TaskSnapshot> {
-  let changed = false;
-  let wake = (): void => undefined;
-  const unwatch = runtime.watch([task.id], () => {
-    changed = true;
-    wake();
-  });
+  const changes = new Changes();
+  const unwatch = runtime.watch([task.id], changes.changed);
   const patience = { clock: runtime.clock, onError };
   const read = async (): Promise<TaskSnapshot> => {
     const snapshot = await runtime.get(task.id, task, undefined, reserve);
@@ -376,14 +372,10 @@ async function readUntil(
   try {
     for (;;) {
       signal.throwIfAborted();
-      changed = false;
+      changes.forget();
       const snapshot = await untilStoreAnswers(read, patience, signal);
       if (isEnd(snapshot)) return snapshot;
-      await waitFor((done) => {
-        wake = done;
-        if (changed) done();
-        return () => undefined;
-      }, signal);
+      await changes.next(signal);
     }
   } catch (error) {
     return await waitOutStop(error, signal);

@@ -1,5 +1,4 @@
 import { fromJsonSchema, type Tool, type ToolAnnotations } from "@modelcontextprotocol/server";
-import { sameJson } from "../../generation/same-json.ts";
 import { describeIssues } from "../../runtime/tool/schema.ts";
 import {
   isForModel,
@@ -8,7 +7,7 @@ import {
   type PollingToolNames,
   scopeOf,
 } from "./plain-policies.ts";
-import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { isJsonObject, type JsonObject, sameJson } from "../../generation/message.ts";
 import { isForPeople } from "../../runtime/questions/questions.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";

@@ -44,7 +44,7 @@ import {
 } from "../task-resources.ts";
 import type { DispatchContext, Handle } from "../dispatch/dispatch-transport.ts";
 import type { ReserveMemory } from "../../store/store.ts";
-import { isReplay } from "./replay-id.ts";
+import { isReplay } from "../streams.ts";
 
 /**
  * The tasks that a client of an earlier revision sees (A-35, A-46). These always hold:

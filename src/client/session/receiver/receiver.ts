@@ -5,7 +5,7 @@ import { HoldfastError, isUnknownTask, jsonRpcCodeOf } from "../../../task/fault
 import type { JsonRpcError } from "../../../task/outcome.ts";
 import type { RawRequester } from "../../transport/raw-requester.ts";
 import type { ListPage, Requestor, Runtime } from "../../../runtime/runtime.ts";
-import { waitFor } from "../../../runtime/wait-for.ts";
+import { Changes } from "../../../runtime/wait-for.ts";
 import type { TaskRecord, TaskSnapshot } from "../../../task/record.ts";
 import type { ReceiveTasksOptions } from "../../connect-options.ts";
 import type { UserCallbacks } from "../../question/ask-user.ts";
@@ -108,25 +108,17 @@ export async function untilFinished(
   id: string,
   signal: AbortSignal,
 ): Promise<TaskSnapshot> {
-  for (;;) {
-    let changed = false;
-    let wake = (): void => undefined;
-    // Watch before reading, so that no change is missed.
-    const stop = runtime.watch([id], () => {
-      changed = true;
-      wake();
-    });
-    try {
+  const changes = new Changes();
+  const stop = runtime.watch([id], changes.changed); // before reading, so that no change is missed
+  try {
+    for (;;) {
+      changes.forget();
       const snapshot = await runtime.get(id, requestor);
       if (snapshot.task.finishedAt !== null) return snapshot;
-      await waitFor((done) => {
-        wake = done;
-        if (changed) done();
-        return () => undefined;
-      }, signal);
-    } finally {
-      stop();
+      await changes.next(signal);
     }
+  } finally {
+    stop();
   }
 }
 

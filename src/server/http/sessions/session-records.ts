@@ -25,7 +25,7 @@ import {
 } from "./session-state.ts";
 import type { JsonObject } from "../../../generation/message.ts";
 import { isStopping, HoldfastError } from "../../../task/fault.ts";
-import { isReplay, replayId } from "../../sessions/replay-id.ts";
+import { isReplay, replayId } from "../../streams.ts";
 import { followedResourceOf } from "../../task-resources.ts";
 import { cancelledId } from "./request-ids.ts";
 import type { SessionTransport } from "./session-transport.ts";
