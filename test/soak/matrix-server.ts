@@ -1,4 +1,4 @@
-// The server of the soak matrix: node --expose-gc matrix-server.ts PLACE TELEMETRY TOOLS, where PLACE is "memory", or what `storeAt` takes. Answers each
+// The server of the soak matrix: node --expose-gc matrix-server.ts PLACE TELEMETRY TOOLS KEEP_MS, where PLACE is "memory", or what `storeAt` takes. Answers each
 // message with what it holds. Some tools come and go beside these all the time.
 import { readdirSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
@@ -17,7 +17,7 @@ export interface MatrixHeld {
   readonly descriptors: number;
 }
 
-const [place = "memory", told = "off", lasting = "22"] = process.argv.slice(2);
+const [place = "memory", told = "off", lasting = "22", keepMs = "5000"] = process.argv.slice(2);
 
 class Reader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {}
@@ -38,7 +38,7 @@ const telemetry = openTelemetry({
 const store = place === "memory" ? memoryStore() : storeAt(place);
 const tasks = createTasks({
   store,
-  keepMs: 5_000,
+  keepMs: Number(keepMs),
   expiredVisibleMs: 1,
   cancelGraceMs: 1_000,
   stopDeadlineMs: 500,
