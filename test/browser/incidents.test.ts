@@ -61,7 +61,7 @@ function askedFor(site: Site): ReadonlyMap<string, readonly string[]> {
 }
 
 it(
-  "shows failures as the causes that they have, and one click mends one of them while its server is killed twice",
+  "shows failures as the causes that they have, and one click fixes one of them while its server is killed twice",
   { timeout: fullForm ? 1_800_000 : patience.timeout },
   async () => {
     const site = await Site.inNewFolder();
@@ -159,6 +159,12 @@ it("mutes a cause, keeps a note on it, and pauses its tool", patience, async () 
   const { y = 0, width = 0, height = 0 } = (await row.boundingBox()) ?? {};
   expect(width).toBeLessThan(390);
   expect(y + height).toBeLessThan(800);
+  // Below several incidents, too, the list begins in it.
+  const refused = await node.start("publish", "june");
+  await page.goto(visitor.urlOf("/"));
+  await page.getByRole("article").nth(1).waitFor();
+  const newest = await visitor.row(refused).filter({ hasText: "The mirror refused june" }).boundingBox();
+  expect((newest?.y ?? Infinity) + (newest?.height ?? 0)).toBeLessThan(800);
   const reader = await Visitor.open(chromium(), node.origin, { as: "read" });
   await reader.page.getByRole("article", { name: causes.card }).waitFor();
   expect(await reader.page.getByRole("article").getByRole("button").count()).toBe(0);

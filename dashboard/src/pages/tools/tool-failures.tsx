@@ -12,7 +12,7 @@ import { tasksPath } from "../tasks/task-filter.ts";
 const newestFailed = 1_000;
 const newestEnded = 200;
 const failuresRestMs = 5_000;
-const latencyRestMs = 15_000;
+const latencyRestMs = 30_000;
 
 /** Why tasks of a tool failed. */
 export function ToolFailures({ tool }: { readonly tool: string }): JSX.Element {

@@ -7,7 +7,7 @@ import { durationText } from "../../parts/time.tsx";
 import { Link } from "../../routing/link.tsx";
 import { tasksPath } from "../tasks/task-filter.ts";
 
-const restMs = 15_000;
+const restMs = 30_000;
 
 const orders = [
   ["failures", "Most failures"],
