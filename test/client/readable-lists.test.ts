@@ -60,3 +60,16 @@ it("leaves everything else as it is: other answers, errors, lists that are none"
   for (const message of messages) expect(lists.rewriteIncoming(message)).toBe(message);
   expect(read("tools/list", { tools: "none" })).toEqual({ tools: "none" });
 });
+
+it.each(["initialize", "server/discover"])(
+  "leaves out what is null where a server introduces itself by %s",
+  (method) => {
+    const requests = { tools: { call: {} } };
+    const capabilities = { tools: { listChanged: null }, prompts: null, tasks: { requests, list: null } };
+    const serverInfo = { name: "nulls", version: "1", title: null };
+    expect(read(method, { capabilities, serverInfo, instructions: null })).toEqual({
+      capabilities: { tools: {}, tasks: { requests } },
+      serverInfo: { name: "nulls", version: "1" },
+    });
+  },
+);

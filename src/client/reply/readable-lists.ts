@@ -43,6 +43,12 @@ const kinds: Readonly<Record<string, ListKind>> = {
   },
 };
 
+/** Answers in which a server introduces itself. Some write null for what they cannot do. */
+const introductions: ReadonlySet<string> = new Set(["initialize", "server/discover"]);
+
+/** How many levels an introduction has: `capabilities.tasks.requests.tools.call`, in a result. */
+const introductionLevels = 6;
+
 const problemsKey = "holdfast/problems";
 
 /** What is wrong with a list that was read piece by piece; empty if nothing is. */
@@ -53,25 +59,29 @@ export function problemsOf(list: unknown): readonly string[] {
 
 /**
  * Reads the lists that the SDK's client asks for before it does: it would refuse a whole list for one item. A bad item is left out, a bad
- * part of an item that can do without it is, and both are named in the list's `_meta`; see `problemsOf`.
+ * part of an item that can do without it is, and both are named in the list's `_meta`; see `problemsOf`. From a server's introduction, nulls
+ * are left out: the SDK would not connect.
  */
 export class ReadableLists {
-  /** The methods of requests for lists that are not answered yet. */
+  /** The methods of such requests that are not answered yet. */
   readonly #asked = new Map<RequestId, string>();
 
   rewriteOutgoing(message: JSONRPCMessage): JSONRPCMessage {
-    if (isJSONRPCRequest(message) && Object.hasOwn(kinds, message.method))
-      this.#asked.set(message.id, message.method);
+    if (!isJSONRPCRequest(message)) return message;
+    const { id, method } = message;
+    if (Object.hasOwn(kinds, method) || introductions.has(method)) this.#asked.set(id, method);
     return message;
   }
 
   rewriteIncoming(message: JSONRPCMessage): JSONRPCMessage {
     const id = "id" in message ? message.id : undefined;
     if (id === undefined || "method" in message) return message;
-    const kind = kinds[this.#asked.get(id) ?? ""];
+    const method = this.#asked.get(id);
     this.#asked.delete(id);
-    if (kind === undefined || !isJSONRPCResultResponse(message)) return message;
-    return { ...message, result: readable(message.result, kind) };
+    if (method === undefined || !isJSONRPCResultResponse(message)) return message;
+    const { result } = message;
+    const kind = kinds[method];
+    return { ...message, result: kind ? readable(result, kind) : withoutNulls(result, introductionLevels) };
   }
 }
 
@@ -128,6 +138,10 @@ function withDefaults(item: JsonObject, key: string): JsonObject {
   return { ...item, ...(name !== undefined && { name }), ...schema };
 }
 
-function withoutNulls(object: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
+function withoutNulls(object: JsonObject, levels = 1): JsonObject {
+  const members = Object.entries(object).filter(([, value]) => value !== null);
+  if (levels === 1) return Object.fromEntries(members);
+  return Object.fromEntries(
+    members.map(([name, value]) => [name, isJsonObject(value) ? withoutNulls(value, levels - 1) : value]),
+  );
 }
