@@ -63,7 +63,7 @@ export class Retrievals {
     try {
       await store.write({ type: "retrieve", now: clock.now(), id, via });
     } catch (error) {
-      onError(error);
+      if (!isStopping(error)) onError(error); // like the crash of one, a stop may lose it
     } finally {
       this.#writes.delete(id);
     }

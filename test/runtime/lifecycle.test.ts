@@ -103,6 +103,19 @@ describe("start", () => {
     await runtime.stop();
   });
 
+  it("may end before it is stored that a result was fetched: that is no fault to report", async () => {
+    const { runtime, errors } = own();
+    await runtime.start();
+    const { task } = await runtime.create(call);
+    await rest();
+    const ended = await runtime.get(task.id, nobody);
+    await runtime.stop();
+    runtime.retrieved(ended.task, "tasks/result");
+    await rest();
+    expect(ended.task).toMatchObject({ outcomeKind: "result" });
+    expect(errors).toEqual([]);
+  });
+
   it("has to come before the first call", async () => {
     await expect(own().runtime.create(call)).rejects.toMatchObject({ code: "configuration" });
   });
