@@ -1,4 +1,4 @@
-// Measures the server beside references in the same run: npm run bench [-- NAME...] [--json | --markdown] [--quick] [--folder PATH]
+// Measures the server beside references in the same run: npm run bench [-- NAME...] [--json | --markdown] [--quick] [--folder PATH] [--out FOLDER]
 // [--against CHECKOUT].
 // What the figures mean is in docs/internals/measurements.md.
 import { resolve } from "node:path";
@@ -62,4 +62,4 @@ const { values, positionals } = parseArgs({
 });
 
 const figures = values.against === undefined ? ownFigures : against(resolve(values.against));
-await runBench({ ...values, figures, names: positionals });
+await runBench({ ...values, name: "server", figures, names: positionals });

@@ -4,7 +4,7 @@ import { median, percentile } from "./statistics.ts";
 
 /** A figure with its measurement, or the reason why there is none. */
 export interface Row {
-  readonly figure: Figure;
+  readonly figure: Omit<Figure, "measure">;
   readonly outcome: Measurement | Error;
 }
 
@@ -16,7 +16,7 @@ const amount = (value: number, unit: string): string =>
   unit === "/s" ? `${whole.format(value)}/s` : `${value.toFixed(1)} ${unit}`;
 
 /** Undefined if there is no goal. */
-function reaches({ goal }: Figure, { measured, ratios }: Measurement): boolean | undefined {
+function reaches({ goal }: Pick<Figure, "goal">, { measured, ratios }: Measurement): boolean | undefined {
   if (goal === undefined) return undefined;
   if ("atLeast" in goal) return median(ratios) >= goal.atLeast;
   return (goal.of === "measured" ? measured : median(ratios)) <= goal.atMost;
@@ -28,7 +28,7 @@ function spreadText({ ratios, reference }: Measurement, unit: string): string {
   return `${text(0.25)} to ${text(0.75)}${reference === undefined ? ` ${unit}` : ""}`;
 }
 
-const goalText = ({ goal, against, unit }: Figure): string => {
+const goalText = ({ goal, against, unit }: Row["figure"]): string => {
   if (goal === undefined) return "";
   const of = against === "" || ("of" in goal && goal.of === "measured") ? ` ${unit}` : "";
   return "atLeast" in goal ? `≥ ${goal.atLeast}${of}` : `≤ ${goal.atMost}${of}`;
@@ -68,7 +68,7 @@ const columns = [
   "reached",
 ];
 
-const machineText = (machine: Machine): string =>
+export const machineText = (machine: Machine): string =>
   [
     `${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB, ${machine.platform}, Node ${machine.node}`,
     `databases on ${machine.fileSystem}, where an fsync takes ${machine.fsyncMs.toFixed(2)} ms`,
@@ -118,14 +118,29 @@ export function asMarkdown(machine: Machine, rows: readonly Row[]): string {
   );
 }
 
+/** A bench, as it is kept. */
+export interface KeptBench {
+  readonly machine: Machine;
+  readonly figures: readonly KeptFigure[];
+}
+
+export type KeptFigure = Omit<Figure, "measure"> &
+  (
+    | { readonly void: string }
+    | (Measurement & { readonly ratio: number; readonly reached?: boolean | undefined })
+  );
+
 export function asJson(machine: Machine, rows: readonly Row[]): string {
-  const figures = rows.map(({ figure, outcome }) => {
+  const figures = rows.map(({ figure, outcome }): KeptFigure => {
     const { name, title, against, unit, goal } = figure;
-    const result =
-      outcome instanceof Error
-        ? { void: outcome.message }
-        : { ...outcome, ratio: median(outcome.ratios), reached: reaches(figure, outcome) };
-    return { name, title, against, unit, goal, ...result };
+    const described = { name, title, against, unit, ...(goal !== undefined && { goal }) };
+    if (outcome instanceof Error) return { ...described, void: outcome.message };
+    return { ...described, ...outcome, ratio: median(outcome.ratios), reached: reaches(figure, outcome) };
   });
-  return JSON.stringify({ machine, figures }, null, 2);
+  return JSON.stringify({ machine, figures } satisfies KeptBench, null, 2);
+}
+
+/** The rows of a bench that was kept. */
+export function keptRows({ figures }: KeptBench): readonly Row[] {
+  return figures.map((figure) => ({ figure, outcome: "void" in figure ? new Error(figure.void) : figure }));
 }

@@ -1,5 +1,5 @@
 import { rmSync } from "node:fs";
-import { mkdir, mkdtemp } from "node:fs/promises";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Figure } from "./figures/figure.ts";
 import { fullEffort, quickEffort } from "./load.ts";
@@ -11,9 +11,13 @@ export const benchOptions = {
   json: { type: "boolean", default: false },
   markdown: { type: "boolean", default: false },
   quick: { type: "boolean", default: false },
+  // A folder that keeps the figures as JSON: the page of benchmarks is made from it.
+  out: { type: "string" },
 } as const;
 
 export interface Bench {
+  /** Of the file in `out`. */
+  readonly name: string;
   readonly figures: readonly Figure[];
   /** The figures to measure; empty for all. */
   readonly names: readonly string[];
@@ -22,6 +26,7 @@ export interface Bench {
   readonly json: boolean;
   readonly markdown: boolean;
   readonly quick: boolean;
+  readonly out?: string | undefined;
 }
 
 /** Measures one figure after another and prints them. Unknown names end the process. */
@@ -44,6 +49,8 @@ export async function runBench(bench: Bench): Promise<void> {
   }
   const print = bench.json ? asJson : bench.markdown ? asMarkdown : asText;
   console.log(print(machine, rows));
+  if (bench.out !== undefined)
+    await writeFile(join(bench.out, `${bench.name}.json`), `${asJson(machine, rows)}\n`);
   if (rows.some(({ outcome }) => outcome instanceof Error)) process.exitCode = 1;
 }
 

@@ -41,7 +41,7 @@ export const createSdk: Figure = {
   title: "tools/call that creates a task, SQLite with synchronous FULL",
   against: "SDK v2, plain tools/call",
   unit: "/s",
-  goal: { atLeast: 3 },
+  goal: { atLeast: 2.5 },
   measure: ({ folder, effort }) =>
     withServers(folder, async (start) => {
       const sqlite = await start(holdfast, { HOLDFAST_STORE: "sqlite:tasks.db" });

@@ -51,7 +51,7 @@ export const tasksGet: Figure = {
   title: "tasks/get of a finished task, with serveHttp",
   against: bare,
   unit: "/s",
-  goal: { atLeast: 0.7 },
+  goal: { atLeast: 0.6 },
   measure: (run) => measure(run, everything, stateless),
 };
 
@@ -69,6 +69,6 @@ export const tasksGetSession: Figure = {
   title: "tasks/get in a session of 2025-11-25",
   against: bare,
   unit: "/s",
-  goal: { atLeast: 0.4 },
+  goal: { atLeast: 0.5 },
   measure: (run) => measure(run, everything, session),
 };

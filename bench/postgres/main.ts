@@ -1,5 +1,5 @@
 // Measures the store on Postgres beside references in the same run: npm run bench:postgres [-- NAME...] [--json | --markdown] [--quick]
-// [--url URL]. What the figures mean is in docs/internals/measurements.md.
+// [--url URL] [--out FOLDER]. What the figures mean is in docs/internals/measurements.md.
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 import { OwnServer } from "../../test/postgres/own-server.ts";
@@ -51,4 +51,4 @@ const figures = all.map((figure): Figure => ({
   measure: async (run) => figure.measure({ ...run, place: await placeOf(values.url) }),
 }));
 // The folder also holds the data of the started server. TMPDIR names another one.
-await runBench({ ...values, figures, names: positionals, folder: tmpdir() });
+await runBench({ ...values, name: "postgres", figures, names: positionals, folder: tmpdir() });
