@@ -53,6 +53,41 @@ it("tells it of a call that was answered directly, too", async () => {
   expect(process.errors).toEqual([expect.objectContaining(told)]);
 });
 
+it("tells it of a step that its handler started and did not let begin, of a task and of a call that was answered directly", async () => {
+  let runs = 0;
+  const order: Handler = async (_, task) => {
+    void task.step("send mail", () => runs++);
+    return text("mail sent");
+  };
+  const process = await Process.started({ tools: { order } });
+  const id = await process.callId("order");
+  expect(bodyOf(await process.ended(id))).toEqual(text("mail sent"));
+  await calm();
+  const never = expect.objectContaining({
+    code: "step_not_awaited",
+    message: expect.stringMatching(
+      /^Step "send mail" of task .* did not run: its handler had returned/,
+    ) as string,
+  }) as unknown;
+  expect(process.errors).toEqual([never]);
+  await process.runInline("order");
+  await calm();
+  expect([runs, process.errors.length]).toEqual([0, 2]);
+});
+
+it("tells nothing of one that a failure, or the end of a race, has left behind", async () => {
+  const fails: Handler = (_, task) => {
+    void task.step("left", () => 1);
+    throw new Error("no");
+  };
+  const races: Handler = async (_, task) =>
+    text(await Promise.race([task.step("first", () => "first"), task.step("second", () => "second")]));
+  const process = await Process.started({ tools: { fails, races } });
+  for (const tool of ["fails", "races"]) await process.ended(await process.callId(tool));
+  await calm();
+  expect(process.errors).toEqual([]);
+});
+
 it("tells nothing of a step that fails because its task was cancelled, or where the handler hears of it", async () => {
   const waits: Handler = (_, task) =>
     task.step("wait", ({ signal }) => {

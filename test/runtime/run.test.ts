@@ -69,13 +69,13 @@ describe("a run without a task", () => {
 
   it("begins nothing after its handler has returned, or its caller has left", async () => {
     const ended = new Run(names);
-    ended.end();
+    ended.end(false);
     await expect(ended.begin()).rejects.toMatchObject({ code: "fenced" });
     expect([ended.life.state, ended.signal.aborted]).toEqual(["ended", false]);
     const left = new Run(names);
     left.life.fence(new Error("gone"));
     await expect(left.begin()).rejects.toThrow("gone");
-    left.end();
+    left.end(true);
     expect(left.life.state).toBe("fenced");
   });
 });

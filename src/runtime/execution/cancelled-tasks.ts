@@ -91,7 +91,7 @@ export class CancelledTasks {
     const ended = running.then(() => {
       cancelTimer();
       unwatch();
-      run.end();
+      run.end(true);
       run.life.fence(cancelled);
     });
     await Promise.race([ended, leak.promise]);

@@ -204,7 +204,7 @@ export class HeldRun {
     if (run.life.state === "doomed") await run.life.gone; // what it returned counts for nothing
     const retry = this.#retryAfter(end);
     if (retry !== undefined) await this.#endRemaining(gone);
-    run.end();
+    run.end(end.threw);
     if (this.#wasWithoutEntry(end)) this.#setup.services.registry.workedWithoutEntry(this.tool);
     if (end.threw) events?.threw(token, end.error);
     try {

@@ -162,7 +162,7 @@ export class PromotableRun {
     }
     if (held === undefined) {
       this.run.setup.trace?.end(directOutcome(end, this.#setup.signal));
-      this.run.end();
+      this.run.end(end.threw);
       this.run.life.fence("The handler has ended."); // a promotion that waits for the store is over
       return { kind: "outcome", outcome: end.outcome };
     }

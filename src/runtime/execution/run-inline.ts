@@ -168,6 +168,6 @@ export async function runInline(
   const end = await withinTime(run.start(begin), run, call.tool);
   stopListening();
   trace?.end(directOutcome(end, call.signal));
-  run.end();
+  run.end(end.threw);
   return end.outcome;
 }

@@ -172,6 +172,16 @@ function failedLate<T>({ run, key }: Step<T>, cause: unknown): HoldfastError {
   );
 }
 
+/** The same for one that did not run at all. */
+export function neverBegan({ setup }: Run, key: string, cause: unknown): HoldfastError {
+  return new HoldfastError(
+    "step_not_awaited",
+    `Step "${key}" of task ${setup.taskId} did not run: its handler had returned before it began. ` +
+      "Its outcome does not show that. Await steps before the handler returns.",
+    { cause },
+  );
+}
+
 async function recordThrown<T>(step: Step<T>, thrown: unknown, begunAt: number): Promise<TryEnd> {
   const { run, key } = step;
   const error = encodeError(thrown, run.setup.maxBodyBytes);

@@ -9,6 +9,7 @@ import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
 import {
   assertOutsideStep,
+  neverBegan,
   tryStep,
   type Looks,
   type StepFiles,
@@ -48,35 +49,42 @@ export async function runStep<T>(
     });
   }
   const { pauses } = effects;
-  const stored = entry?.deadlineAt ?? null;
-  const retryAt = stored === null ? null : clock.afterSetBacks(stored, entry?.begunAt ?? null);
-  if (retryAt === null) await run.begin(entry === undefined);
-  else await pauses.pause(claimed, retryAt, pauseReason(entry?.tries)); // an earlier attempt has tried it
-  await files?.begin();
-  const step = { run, effects, clock, key: claimed, options, fn, looks, files };
+  const { limit } = options;
   let begunAt: number | undefined;
-  let tries = entry?.tries ?? 0;
-  const work = (): Promise<TryEnd> =>
-    run.working(() => {
-      const firstAt = (begunAt ??= clock.now());
-      const once = (): Promise<TryEnd> => tryStep(step, tries, firstAt);
-      const running = { taskId: run.setup.taskId, key: claimed, begunAt: entry?.begunAt ?? firstAt, tries };
-      return effects.running?.during(running, once) ?? once();
-    }, prepare);
-  for (;;) {
-    const { limit } = options;
-    const end = await (limit === undefined
-      ? work()
-      : underLimit(effects.limits, claimed, limit, livesOn, work));
-    if ("again" in end) {
-      const { until, paused } = end.again;
-      ({ tries } = paused);
-      await pauses.pause(claimed, until, pauseReason(tries), paused);
-      continue;
+  try {
+    const stored = entry?.deadlineAt ?? null;
+    const retryAt = stored === null ? null : clock.afterSetBacks(stored, entry?.begunAt ?? null);
+    if (retryAt === null) await run.begin(entry === undefined);
+    else await pauses.pause(claimed, retryAt, pauseReason(entry?.tries)); // an earlier attempt has tried it
+    await files?.begin();
+    const step = { run, effects, clock, key: claimed, options, fn, looks, files };
+    let tries = entry?.tries ?? 0;
+    const work = (): Promise<TryEnd> =>
+      run.working(() => {
+        const firstAt = (begunAt ??= clock.now());
+        const once = (): Promise<TryEnd> => tryStep(step, tries, firstAt);
+        const running = { taskId: run.setup.taskId, key: claimed, begunAt: entry?.begunAt ?? firstAt, tries };
+        return effects.running?.during(running, once) ?? once();
+      }, prepare);
+    for (;;) {
+      const end = await (limit === undefined
+        ? work()
+        : underLimit(effects.limits, claimed, limit, livesOn, work));
+      if ("again" in end) {
+        const { until, paused } = end.again;
+        ({ tries } = paused);
+        await pauses.pause(claimed, until, pauseReason(tries), paused);
+        continue;
+      }
+      await run.checkpoint();
+      if ("thrown" in end) throw run.threw(claimed, end.thrown);
+      return decodeValue(end.value) as T;
     }
-    await run.checkpoint();
-    if ("thrown" in end) throw run.threw(claimed, end.thrown);
-    return decodeValue(end.value) as T;
+  } catch (error) {
+    // The first of a race that has ended may leave one behind that waits for its permit.
+    const isLeft = begunAt === undefined && entry === undefined && limit === undefined;
+    if (isLeft && run.life.gaveResult) effects.report(neverBegan(run, claimed, error));
+    throw error;
   }
 }
 

@@ -110,6 +110,7 @@ export class RunLife {
   /** Timers to cancel when the handler is dropped from memory, and what to call once it has returned. */
   #timers: Map<() => void, (reason: Error) => void> | undefined;
   #cancelRequested = false;
+  #gaveResult = false;
 
   constructor(inOwnContext: OwnContext) {
     this.#inOwnContext = inOwnContext;
@@ -122,6 +123,11 @@ export class RunLife {
   /** Whether the handler has returned or thrown, so that it learns of nothing any more. */
   get hasReturned(): boolean {
     return this.state === "ended" || (this.state === "fenced" && !this.signal.aborted);
+  }
+
+  /** Whether it has returned its result, which shows nothing of what it has not waited for. */
+  get gaveResult(): boolean {
+    return this.#gaveResult && !this.signal.aborted;
   }
 
   /** Aborts when the handler should end. */
@@ -213,8 +219,8 @@ export class RunLife {
   }
 
   /** The handler has returned or thrown: what its other branches wait for comes to nothing. */
-  end(): void {
-    this.change("end");
+  end(threw: boolean): void {
+    this.#gaveResult = this.change("end") && !threw;
     const refusal = this.refusal("try");
     if (refusal === undefined) return;
     for (const reject of this.#timers?.values() ?? []) reject(refusal);

@@ -309,8 +309,8 @@ export class Run {
   }
 
   /** The handler ended: its slot is free, and its context calls reject. */
-  end(): void {
-    this.life.end();
+  end(threw: boolean): void {
+    this.life.end(threw);
     this.#slot.end();
   }
 
