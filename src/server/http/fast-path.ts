@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { generation } from "../../generation/2026-07-28.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { type Share, shareOf } from "../limits.ts";
+import { messageFault, nodeFault, type Share, shareOf } from "../limits.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { Admission, Admitted, AllowedNames } from "./admission.ts";
 import type { Outgoing } from "./exchange.ts";
@@ -10,7 +10,6 @@ import type { FetchHandlerOptions } from "./http-options.ts";
 import { identify, senderFrom, type Sender, type Upstream } from "./identify.ts";
 import type { Messages } from "./messages.ts";
 import { fromNode, isServedHost, urlOf } from "./node-request.ts";
-import { type BodyForm, parse } from "./read-body.ts";
 import { acceptedForm } from "./sessions/request-ids.ts";
 
 /** Larger bodies take the ordinary path. */
@@ -24,7 +23,6 @@ export interface FastPathSetup {
   readonly names: AllowedNames;
   /** Reports an answer that refuses the request. */
   readonly told: (answer: Outgoing, principal: string | null, method: string | null | undefined) => void;
-  readonly form: BodyForm;
   /** The largest body that is accepted at all. */
   readonly maxBytes: number;
   /** Whether the tasks have started, and nothing is closed. */
@@ -170,8 +168,17 @@ export class FastPath {
   }
 
   #parsed(bytes: Buffer): JsonObject | undefined {
-    const read = isUtf8(bytes) ? parse(bytes.toString(), this.#setup.form) : undefined;
-    return read !== undefined && "body" in read && isJsonObject(read.body) ? read.body : undefined;
+    const { maxNesting, maxNodes } = this.#setup.server.options;
+    if (!isUtf8(bytes)) return undefined;
+    const text = bytes.toString();
+    if (nodeFault(text, maxNodes) !== undefined) return undefined;
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch {
+      return undefined;
+    }
+    return isJsonObject(body) && messageFault(body, maxNesting) === undefined ? body : undefined;
   }
 
   #send(answer: Outgoing, sender: Sender, { incoming, ordinary }: Received): void {

@@ -144,7 +144,6 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     messages,
     names,
     told,
-    form,
     maxBytes,
     failed,
     isReady: () => started && !closed,

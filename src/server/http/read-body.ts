@@ -38,8 +38,7 @@ export async function readBody(
   return readParsed(value, bodies.maxBytes, form);
 }
 
-/** The JSON of a text, or the refusal if it is none, or exceeds a limit. */
-export function parse(text: string, form: BodyForm): { body: unknown } | Response {
+function parse(text: string, form: BodyForm): { body: unknown } | Response {
   // To parse millions of values, and to look at each, would keep everybody waiting.
   const tooMany = nodeFault(text, form.maxNodes);
   if (tooMany !== undefined) return refuse(400, tooMany);
