@@ -134,7 +134,8 @@ export const faults: Readonly<Record<FaultCode, ErrorHelp>> = {
     cure: "The message says how it ended. Raise the memory of threads, or do less in one step.",
   },
   step_not_awaited: {
-    meaning: "A step failed after its handler had returned, or did not begin before. The task keeps its result.",
+    meaning:
+      "A step failed after its handler had returned, or did not begin before. The task keeps its result.",
     cause: "The handler did not await the step.",
     cure: "Await each step before the handler returns.",
   },
