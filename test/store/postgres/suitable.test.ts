@@ -108,7 +108,7 @@ test("a role for which NULL in an array is a text can create tasks", async () =>
     arguments: {},
     origin: { capabilities: {} },
   };
-  await expect(runtime.create(call)).resolves.toMatchObject({ created: true });
+  await expect(runtime.create(call)).resolves.toMatchObject({ task: { tool: "greet" } });
 });
 
 /** Some wait for a package to come. */
