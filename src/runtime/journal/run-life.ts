@@ -221,9 +221,9 @@ export class RunLife {
   /** The handler has returned or thrown: what its other branches wait for comes to nothing. */
   end(threw: boolean): void {
     this.#gaveResult = this.change("end") && !threw;
+    if (this.#timers === undefined || this.#timers.size === 0) return; // an error is costly
     const refusal = this.refusal("try");
-    if (refusal === undefined) return;
-    for (const reject of this.#timers?.values() ?? []) reject(refusal);
+    if (refusal !== undefined) for (const reject of this.#timers.values()) reject(refusal);
   }
 
   /** Tells a handler whose task was released that the server stops. */
