@@ -23,6 +23,8 @@ const mostFaults = 10;
 export interface RunnerServices extends ActServices {
   /** Where artifacts are, if not in the store; left out if this process cannot know. */
   readonly blobs?: ArtifactBlobs | undefined;
+  /** The store's owner that is this process, if that only operates and is no node. */
+  readonly operatorOwner?: string;
   readonly after: Clock["after"];
   readonly every: Clock["every"];
 }

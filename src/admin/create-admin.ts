@@ -48,7 +48,7 @@ export function createAdmin(services: RunnerServices, runner = new BulkRunner(se
 }
 
 function readsOf(
-  { store, blobs, now, after }: RunnerServices,
+  { store, blobs, operatorOwner, now, after }: RunnerServices,
   jobs: BulkActs,
   sessions: OperatorSessions,
 ): AdminReads {
@@ -85,7 +85,7 @@ function readsOf(
       store.admin === undefined
         ? activityIn(store.reports, now(), minutes)
         : readToShow(store, (from) => activityIn(from, now(), minutes)),
-    nodes: async () => nodesIn(store.reports, now()),
+    nodes: async () => nodesIn(store.reports, now(), operatorOwner),
     async actions({ taskId = null, principal, before = null, limit = 100 } = {}) {
       if (principal !== undefined && taskId !== null)
         throw invalid("Give taskId or principal: what is recorded of a caller names no task.");

@@ -17,10 +17,14 @@ const mostRunning = 10_000;
 
 type Alive = Pick<NodeSummary, "alive"> & Omit<LivingOwner, "id">;
 
-/** Processes that are alive, oldest first, then those that were until recently, each with its last report. */
+/**
+ * Processes that are alive, oldest first, then those that were until recently, each with its last report. `but`: a process that has the
+ * store open for an operator only.
+ */
 export async function nodesIn(
   reports: NodeReports | undefined,
   now: number,
+  but?: string,
 ): Promise<readonly NodeSummary[]> {
   if (reports === undefined) return [];
   const minute = minuteOf(now);
@@ -34,9 +38,9 @@ export async function nodesIn(
     const report = newest.has(owner) ? undefined : readReport(body);
     if (report !== undefined) newest.set(owner, report);
   }
-  const alive = living.map(({ id, running, drainUntil }) =>
-    nodeOf(id, newest.get(id), { alive: true, running, drainUntil }),
-  );
+  const alive = living
+    .filter(({ id }) => id !== but)
+    .map(({ id, running, drainUntil }) => nodeOf(id, newest.get(id), { alive: true, running, drainUntil }));
   const ids = new Set(living.map(({ id }) => id));
   const gone = [...newest]
     .filter(([id, { at }]) => !ids.has(id) && at >= now - goneShownMs)

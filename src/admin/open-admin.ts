@@ -25,13 +25,15 @@ export interface OpenAdmin {
  */
 export async function openAdmin(store: TaskStore, blobFolder?: string): Promise<OpenAdmin> {
   const clock = new StoreClock(systemClock);
-  await store.open({ id: clock.uniqueName(), handlers: [] });
+  const operatorOwner = clock.uniqueName();
+  await store.open({ id: operatorOwner, handlers: [] });
   await renew(store, clock); // from here on it has the store's time
   const blobs = blobFolder === undefined ? undefined : await blobsOf(store, blobFolder, clock);
   const stop = clock.every(renewEveryMs, () => void renew(store, clock));
   const services: RunnerServices = {
     store,
     blobs,
+    operatorOwner,
     now: () => clock.now(),
     after: (ms, run) => clock.after(ms, run),
     every: (ms, run) => clock.every(ms, run),

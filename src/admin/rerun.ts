@@ -8,6 +8,9 @@ import type { JournalEntry } from "../task/journal.ts";
 import { stepOfArtifact } from "../task/artifact.ts";
 import type { RetryOptions } from "./admin.ts";
 
+/** Of what may be kept, in a refusal. */
+const mostNamed = 20;
+
 interface Rerun {
   /** The id of the new task. */
   readonly id: string;
@@ -86,14 +89,26 @@ export async function keptJournal(
   const entries = await finishedEntries(store, id, (key) => !hasOwn || !isOfPrepare(key));
   if (keepUpTo === undefined) return withoutArtifacts(entries);
   const last = entries.findIndex(({ key }) => key === keepUpTo);
-  if (last === -1)
-    throw new HoldfastError("invalid_params", `The journal of ${id} has no "${keepUpTo}" that succeeded.`);
+  if (last === -1) {
+    const problem = `The journal of ${id} has no "${keepUpTo}" that succeeded`;
+    throw new HoldfastError("invalid_params", `${problem}. ${keysText(entries)}`);
+  }
   const { doneAt } = entries[last] ?? {};
   const kept = entries.filter(({ kind, begunAt }, at) => {
     if (kind !== "loop") return at <= last;
     return (begunAt ?? 0) <= (doneAt ?? 0); // its first round had ended by then
   });
   return withoutArtifacts(kept);
+}
+
+/** What an operator may have meant: keys often have an item or a number in them. */
+function keysText(entries: readonly JournalEntry[]): string {
+  if (entries.length === 0) return "Nothing in it did.";
+  const named = entries
+    .slice(0, mostNamed)
+    .map(({ key }) => (key.length > 200 ? `${key.slice(0, 200)}…` : key));
+  const more = entries.length > mostNamed ? `, and ${entries.length - mostNamed} more` : "";
+  return `These did: ${named.join(", ")}${more}.`;
 }
 
 /** Nor the steps whose outputs they are, which are nowhere else. */

@@ -2,6 +2,8 @@ import { expect, it } from "vitest";
 import { memoryDatabase, memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";
+import { openAdmin } from "../../src/admin/open-admin.ts";
+import type { TaskStore } from "../../src/store/store.ts";
 import type { NodeSummary } from "../../src/admin/activity.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "../runtime/harness.ts";
 import { adminOf } from "./operator.ts";
@@ -16,10 +18,15 @@ class Host {
   readonly #database = memoryDatabase();
 
   async start(setup: Setup): Promise<Process> {
-    const store = Object.assign(new CrashableStore(), { store: memoryStore(this.#database) });
+    const store = Object.assign(new CrashableStore(), { store: this.store() });
     const process = new Process({ ...setup, reports: true }, this.clock, store);
     await process.runtime.start();
     return process;
+  }
+
+  /** For another process. */
+  store(): TaskStore {
+    return memoryStore(this.#database);
   }
 
   /** The process that started first. */
@@ -30,6 +37,16 @@ class Host {
     return node;
   }
 }
+
+it("does not count the process of an operator, which only looks", async () => {
+  const host = new Host();
+  const server = await host.start({ tools: {} });
+  await host.clock.advance(2 * second);
+  const opened = await openAdmin(host.store());
+  const { id } = await host.node(server);
+  expect((await opened.admin.nodes()).map((node) => node.id)).toEqual([id]);
+  await opened.close();
+});
 
 /** Does three things: a step that ends when it is told to, one that says where it runs, and a question. */
 function working(name: string, begun: PromiseWithResolvers<void>, go: Promise<void>): Setup {

@@ -68,6 +68,9 @@ it("goes on from an answer, a sleep, an event and a call of another tool that ar
     expect(runs).toEqual(again);
   }
   runs.length = 0;
+  await expect(ann.retry(id, { keepUpTo: "failing" })).rejects.toThrow(
+    `The journal of ${id} has no "failing" that succeeded. These did: first, go, nap, paid, child, last.`,
+  );
   const rerun = await ann.retry(id, { keepUpTo: "paid" });
   await process.ended(rerun.id);
   expect(runs).toEqual(["child", "caught", "last"]);

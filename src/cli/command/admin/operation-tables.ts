@@ -117,7 +117,7 @@ export function nodeTable(nodes: readonly NodeSummary[], cells: number | undefin
   ] as const;
   const rows = nodes.map(({ id, host, pid, alive, draining, slots, running, reportedAt }) => [
     id,
-    host ?? "",
+    host ?? "(no report)",
     String(pid ?? ""),
     stateOf(alive, draining),
     slots === null ? "" : `${slots.used} of ${slots.limit}`,
