@@ -14,7 +14,12 @@ export function memoryFor(
   afterAnswer: (release: () => void) => void,
 ): ReserveMemory | undefined {
   let reserved: Promise<void> | undefined;
-  return reserve && ((bytes) => (reserved ??= reserve(bytes, request.signal).then(afterAnswer)));
+  const keep = (release: () => void): void => {
+    if (!request.signal.aborted) return afterAnswer(release);
+    release(); // there is no answer that it could be released after
+    request.signal.throwIfAborted();
+  };
+  return reserve && ((bytes) => (reserved ??= reserve(bytes, request.signal).then(keep)));
 }
 
 /**

@@ -172,11 +172,14 @@ it.each([1, 2, 3, 100])("skips a byte order mark, which comes in parts of %i byt
   expect(Buffer.concat(parts).toString()).toBe('{"a":"\uFEFF"}\n{}\n');
 });
 
-it("leaves no message of a line that is too long, even if only spaces were cut off", async () => {
+it.each([
+  ["only spaces were cut off", `{"a":1}${" ".repeat(20)}`],
+  ["only spaces and the last brace were", `{"a":1${" ".repeat(20)}}`],
+])("leaves no message of a line that is too long, even if %s", async (_, line) => {
   const stdin = new PassThrough();
   const refused: unknown[] = [];
   const input = new BoundedInput(stdin, { maxNodes: 1_000, maxBytes: 20 }, (id) => refused.push(id));
-  stdin.end(`{"a":1}${" ".repeat(20)}\n{"b":2}\n`);
+  stdin.end(`${line}\n{"b":2}\n`);
   const parts: Buffer[] = [];
   for await (const part of input) parts.push(part as Buffer);
   const [first = "", second] = Buffer.concat(parts).toString().split("\n");

@@ -3,7 +3,7 @@ import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { millisecondsOf, type TimeSpan } from "../../task/time.ts";
 import type { Finding, SourceTool, ToolSource } from "../source.ts";
-import { assertPlaceholders, at, textOf, type Scope } from "../template.ts";
+import { assertPlaceholders, at, type Scope } from "../template.ts";
 import { described, errorResult, jsonResult, type ToolSettings } from "../tool-settings.ts";
 import { exchange, statusRequest, type Exchange } from "./exchange.ts";
 import { assertUrl, requestOf, type Credentials, type RequestTemplate } from "./request-template.ts";
@@ -281,9 +281,8 @@ class HttpCall {
     const { failed } = this.#settings;
     if (failed === undefined || !holds(failed, state)) return undefined;
     const message = failed.message === undefined ? undefined : at(state, failed.message);
-    return message === undefined
-      ? `The job of ${this.#name} has failed: ${JSON.stringify(state)}`
-      : `The job of ${this.#name} has failed: ${textOf(message)}`;
+    const why = typeof message === "string" ? message : JSON.stringify(message ?? state);
+    return `The job of ${this.#name} has failed: ${why}`;
   }
 }
 

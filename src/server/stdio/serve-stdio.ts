@@ -148,8 +148,8 @@ function isRequestId(id: unknown): id is RequestId {
   return typeof id === "string" || Number.isInteger(id);
 }
 
-/** The end of a line that was cut off: what is missing may be nothing but spaces, and the rest would still be JSON. */
-const brokenEnd = "}\n";
+/** The end of a line that was cut off, which no JSON has: what is missing may be nothing but spaces and the last brace. */
+const brokenEnd = "\0\n";
 
 /** How much of the beginning and the end of a line is searched for the id of a request. */
 const edgeBytes = 512;

@@ -318,13 +318,17 @@ describe("a job", () => {
     });
   });
 
-  it("that fails says why", async () => {
+  it.each([
+    ["why", "no {paper}", "no {paper}"],
+    ["why in half a character", "no \ud800", "no \ud800"],
+    ["its state if not why", null, '{"state":"failed","why":null}'],
+  ])("that fails says %s", async (_, why, said) => {
     const { origin } = await service(({ line }) =>
-      line.startsWith("POST") ? { body: { id: 5 } } : { body: { state: "failed", why: "no {paper}" } },
+      line.startsWith("POST") ? { body: { id: 5 } } : { body: { state: "failed", why } },
     );
     expect(await resultOf({ ...followed, url: `${origin}/jobs` })).toMatchObject({
       isError: true,
-      content: [{ text: "The job of tool has failed: no {paper}" }],
+      content: [{ text: `The job of tool has failed: ${said}` }],
     });
   });
 

@@ -113,3 +113,27 @@ it("lets the dispatcher intercept an answer of the SDK, amend one, and forward a
     { id: 1, result: {} },
   ]);
 });
+
+it("gives back memory that a request reserves while it is cancelled, and reads nothing for it", async () => {
+  const held = new Set<number>();
+  let reads = 0;
+  const { send } = await between(
+    async ({ reserve }) => {
+      await reserve?.(1);
+      reads += 1;
+      return { result: {} };
+    },
+    {
+      reserve: async () => {
+        const place = held.size;
+        held.add(place);
+        // In the same turn, as with messages that come together.
+        send({ method: "notifications/cancelled", params: { requestId: 1 } });
+        return () => void held.delete(place);
+      },
+    },
+  );
+  send({ id: 1, method: "ours" });
+  await rest();
+  expect([held.size, reads]).toEqual([0, 0]);
+});
