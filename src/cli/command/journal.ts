@@ -10,22 +10,29 @@ import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { Io } from "../io.ts";
 import { encryptionKeys, recordCopy } from "./admin/with-admin.ts";
-import { table } from "../output/table.ts";
+import { type Column, fittedTable } from "../output/table.ts";
 
 /** The error codes for a store, or a task in it, that cannot be read. */
 const unusable: ReadonlySet<FaultCode> = new Set(["store_url", "store_unusable", "task_unreadable"]);
 
 const tasksPerPage = 500;
 
+const columns: readonly Column<ReturnType<typeof asListed>>[] = [
+  ["TASK", Number.POSITIVE_INFINITY, ({ id }) => id],
+  ["TOOL", 8, ({ tool }) => tool],
+  ["VERSION", 9, ({ toolVersion }) => (toolVersion === null ? "not started" : `version ${toolVersion}`)],
+  ["STATE", 5, ({ state, waiting }) => (waiting ? "waits" : state)],
+  ["CREATED", 10, ({ createdAt }) => createdAt],
+];
+
 /** `holdfast journal ls STORE`: lists the unfinished tasks of a server's store, with the versions of their tools. */
 export async function listStored({ io, output }: Context, { store }: Given<"journal ls">): Promise<ExitCode> {
   const records = await readTasks(io, store, unfinished);
   const tasks = records.map(asListed);
-  const rows = tasks.map(({ id, tool, toolVersion, state, waiting, createdAt }) => {
-    const version = toolVersion === null ? "not started" : `version ${toolVersion}`;
-    return [id, tool, version, waiting ? "waits" : state, createdAt];
+  return output.say({
+    json: { tasks },
+    text: tasks.length === 0 ? "" : fittedTable(columns, tasks, output.columns),
   });
-  return output.say({ json: { tasks }, text: table(rows, output.isTerminal) });
 }
 
 /** `holdfast journal export STORE ID`: prints what the store has of a task, as input for `checkReplay`. */

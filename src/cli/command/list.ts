@@ -1,6 +1,6 @@
 import type { KnownTask } from "../state/state.ts";
 import { duration, fit, sanitizeLine } from "../terminal/text.ts";
-import { type Column, fittedTable, table } from "../output/table.ts";
+import { fittedTable, tabbed } from "../output/table.ts";
 import type { ListedTaskJson } from "../output/json-shapes.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
@@ -25,14 +25,6 @@ interface TableOptions {
   readonly columns: number | undefined;
 }
 
-const columns: readonly Column[] = [
-  { title: "#", least: 1, isNumber: true },
-  { title: "STATUS", least: 14 },
-  { title: "AGE", least: 7 },
-  { title: "TOOL", least: 10 },
-  { title: "SERVER", least: 16 },
-];
-
 /** On a terminal of at most this width, long tool names are cut to leave room for the servers. */
 const narrow = 100;
 const narrowTool = 24;
@@ -40,17 +32,22 @@ const narrowTool = 24;
 /** The list for people: each task's number, to refer to it, and its status. */
 function taskTable(tasks: readonly ListedTask[], { numbers, now, columns: cells }: TableOptions): string {
   const isNarrow = (cells ?? narrow) <= narrow;
-  const rows = tasks.map((listed, at) => {
-    const { call, shown } = listed.task;
-    return [
-      String(numbers[at] ?? ""),
-      statusText(listed),
-      duration(now - call.startedAt),
-      isNarrow ? fit(sanitizeLine(call.tool), narrowTool, true) : call.tool,
-      shown,
-    ];
-  });
-  return fittedTable(columns, rows, cells ?? narrow);
+  const rows = tasks.map((listed, at) => ({ ...listed, number: numbers[at] }));
+  return fittedTable<(typeof rows)[number]>(
+    [
+      ["#", 1, ({ number }) => number, "right"],
+      ["STATUS", 14, statusText],
+      ["AGE", 7, ({ task: { call } }) => duration(now - call.startedAt)],
+      [
+        "TOOL",
+        10,
+        ({ task: { call } }) => (isNarrow ? fit(sanitizeLine(call.tool), narrowTool, true) : call.tool),
+      ],
+      ["SERVER", 16, ({ task }) => task.shown],
+    ],
+    rows,
+    cells ?? narrow,
+  );
 }
 
 /** The list for programs: whole ids and times, separated by tabs. */
@@ -61,7 +58,7 @@ function taskRows(tasks: readonly ListedTask[]): string {
     const startedAt = new Date(call.startedAt).toISOString();
     return [id, call.tool, shown, startedAt, ...(state === undefined ? [] : [state])];
   });
-  return table(rows, false);
+  return tabbed(rows);
 }
 
 /** The status in a word or two. Distinguishes results that were printed from those that were not. */

@@ -32,6 +32,8 @@ export async function resources(
   });
 }
 
+type Listed = Resource | ResourceTemplateType;
+
 /** Text to copy into another command is never cut. */
 const whole = Number.POSITIVE_INFINITY;
 
@@ -40,25 +42,24 @@ function listsText(
   templates: readonly ResourceTemplateType[],
   cells: number | undefined,
 ): string {
-  const columns = (title: string): readonly Column[] => [
-    { title, least: whole },
-    { title: "TYPE", least: 4 },
-    { title: "ABOUT", least: 10 },
+  const columns = (title: string): readonly Column<Listed>[] => [
+    [title, whole, (each) => ("uriTemplate" in each ? each.uriTemplate : each.uri)],
+    ["TYPE", 4, typeOf],
+    ["ABOUT", 10, aboutOf],
   ];
-  const rows = listed.map((each) => {
-    const size = each.size === undefined ? "" : sizeText(each.size);
-    return [each.uri, [each.mimeType ?? "", size].filter((part) => part !== "").join(", "), aboutOf(each)];
-  });
-  const templateRows = templates.map((each) => [each.uriTemplate, each.mimeType ?? "", aboutOf(each)]);
   const tables = [
-    rows.length === 0 ? "" : fittedTable(columns("RESOURCE"), rows, cells),
-    templateRows.length === 0 ? "" : fittedTable(columns("TEMPLATE"), templateRows, cells),
-  ].filter((text) => text !== "");
+    ...(listed.length === 0 ? [] : [fittedTable(columns("RESOURCE"), listed, cells)]),
+    ...(templates.length === 0 ? [] : [fittedTable(columns("TEMPLATE"), templates, cells)]),
+  ];
   return tables.join(cells === undefined ? "" : "\n");
 }
 
+function typeOf({ mimeType = "", size }: Partial<Resource>): string {
+  return [mimeType, size === undefined ? "" : sizeText(size)].filter((part) => part !== "").join(", ");
+}
+
 /** Its title or name, and its description. */
-function aboutOf({ name, title = name, description = "" }: Resource | ResourceTemplateType): string {
+function aboutOf({ name, title = name, description = "" }: Listed): string {
   return [title, description].filter((text) => text !== "").join(": ");
 }
 

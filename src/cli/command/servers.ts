@@ -26,11 +26,11 @@ import {
 /** Its parent's options are those of a command too. */
 type EditOptions = Partial<Given<"servers add">["options"]> & Given<"servers">["options"];
 
-const columns: readonly Column[] = [
-  { title: "NAME", least: 8 },
-  { title: "SERVER", least: 20 },
-  { title: "FILE", least: 10 },
-  { title: "TRUST", least: 7 },
+const columns: readonly Column<ListedServer>[] = [
+  ["NAME", 8, ({ name }) => name],
+  ["SERVER", 20, ({ server, problem }) => server ?? problem],
+  ["FILE", 10, ({ file }) => file ?? "open session"],
+  ["TRUST", 7, ({ trusted }) => (trusted ? "yes" : "no")],
 ];
 
 /** `holdfast servers`: open sessions, and the servers of config files, in the order in which a name is looked up. */
@@ -62,16 +62,12 @@ export async function listServers(
     ...(users === undefined ? [] : await ofFile(users, true)),
     ...(await Promise.all(folders.map(async (config) => ofFile(config, false)))).flat(),
   ];
-  const rows = servers.map(({ name, server, problem, file, trusted }) => [
-    name,
-    server ?? problem ?? "",
-    file ?? "open session",
-    trusted ? "yes" : "no",
-  ]);
   return output.say({
     json: { servers },
-    text: rows.length === 0 ? "" : fittedTable(columns, rows, output.columns),
-    notes: [rows.length === 0 && "No servers. To add one to your own file:\n  holdfast servers add NAME URL"],
+    text: servers.length === 0 ? "" : fittedTable(columns, servers, output.columns),
+    notes: [
+      servers.length === 0 && "No servers. To add one to your own file:\n  holdfast servers add NAME URL",
+    ],
   });
 }
 

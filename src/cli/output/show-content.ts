@@ -4,7 +4,7 @@ import widthOf from "fast-string-truncated-width";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { sizeText } from "./amounts.ts";
 import { sanitizeLine } from "../terminal/text.ts";
-import { fittedTable, widest, wrapped } from "./table.ts";
+import { type Column, fittedTable, widest, wrapped } from "./table.ts";
 
 /** A result as text: text blocks unchanged, every other block as a line that describes it. */
 export function showContent({ content, structuredContent }: ShownContent): string {
@@ -128,15 +128,12 @@ function shownRows(rows: readonly Row[], columns: number): ShownResult {
 
 function rowTable(rows: readonly Row[], columns: number): string {
   const keys = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  const titles = keys.map((key) => {
-    const values = rows
-      .map((row) => ownValue(row, key))
-      .filter((value) => value !== undefined && value !== null);
+  const columnOf = (key: string): Column<Row> => {
+    const values = rows.map((row) => ownValue(row, key)).filter((value) => value != null);
     const isNumber = values.length > 0 && values.every((value) => typeof value === "number");
-    return { title: sanitizeLine(key), least: 4, ...(isNumber && { isNumber: true as const }) };
-  });
-  const cells = rows.map((row) => keys.map((key) => cell(ownValue(row, key)) ?? ""));
-  return fittedTable(titles, cells, columns);
+    return [sanitizeLine(key), 4, (row) => cell(ownValue(row, key)), isNumber ? "right" : "left"];
+  };
+  return fittedTable(keys.map(columnOf), rows, columns);
 }
 
 /** A key is foreign, and may be that of a member that every object inherits. */

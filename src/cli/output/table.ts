@@ -57,30 +57,21 @@ function broken(line: string, room: number): readonly string[] {
   }
 }
 
-/** Formats rows: aligned columns for people, tab-separated cells for programs. */
-export function table(rows: readonly (readonly string[])[], isForPeople: boolean): string {
-  const cells = rows.map((row) => row.map((cell) => sanitizeLine(cell)));
-  const widths: number[] = [];
-  for (const row of cells)
-    for (const [at, cell] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, cell.length);
-  const line = (row: readonly string[]): string =>
-    isForPeople
-      ? row
-          .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-          .join("  ")
-          .trimEnd()
-      : row.join("\t");
-  return cells.map((row) => `${line(row)}\n`).join("");
+/** Cells for programs, separated by tabs. */
+export function tabbed(rows: readonly (readonly string[])[]): string {
+  return rows.map((row) => `${row.map((cell) => sanitizeLine(cell)).join("\t")}\n`).join("");
 }
 
-/** A column of a table that fits the width of a terminal. */
-export interface Column {
-  readonly title: string;
-  /** Its minimum width in cells, on a terminal too narrow for its contents. */
-  readonly least: number;
-  /** Numbers are aligned to the right. */
-  readonly isNumber?: true;
-}
+/** What a cell shows: nothing if there is no value. */
+type Cell = string | number | false | null | undefined;
+
+/** A column of a table: `least` is its minimum width in cells, on a terminal too narrow for its contents. */
+export type Column<Row> = readonly [
+  title: string,
+  least: number,
+  cell: (row: Row) => Cell,
+  align?: "left" | "right",
+];
 
 const gap = 2;
 
@@ -88,19 +79,30 @@ const gap = 2;
  * Rows under their titles, none wider than the terminal: the last column is cut first, then the widest. For programs (`cells` is
  * undefined) tab-separated, uncut and without titles.
  */
-export function fittedTable(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
+export function fittedTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
   cells: number | undefined,
 ): string {
-  if (cells === undefined) return table(rows, false);
-  const clean = [
-    columns.map(({ title }) => title),
-    ...rows.map((row) => row.map((text) => sanitizeLine(text))),
-  ];
-  const widths = columns.map((_, at) => widest(clean.map((row) => row[at] ?? "")));
-  shrink(widths, columns, cells - 1 - gap * (columns.length - 1));
-  return clean.map((row) => `${fittedRow(row, columns, widths)}\n`).join("");
+  const texts = rows.map((row) => columns.map(([, , cell]) => sanitizeLine(textOf(cell(row)))));
+  if (cells === undefined) return tabbed(texts);
+  const all = [columns.map(([title]) => title), ...texts];
+  const widths = columns.map((_, at) => widest(all.map((row) => row[at] ?? "")));
+  shrink(
+    widths,
+    columns.map(([, least]) => least),
+    cells - 1 - gap * (columns.length - 1),
+  );
+  return all
+    .map((row) => {
+      const fitted = columns.map(([, , , align], at) => aligned(row[at] ?? "", widths[at] ?? 0, align));
+      return `${fitted.join(" ".repeat(gap)).trimEnd()}\n`;
+    })
+    .join("");
+}
+
+function textOf(cell: Cell): string {
+  return cell === false ? "" : String(cell ?? "");
 }
 
 /** The width of the widest text. There may be more texts than a function takes arguments. */
@@ -108,12 +110,12 @@ export function widest(texts: readonly string[]): number {
   return texts.reduce((most, text) => Math.max(most, widthOf(text).width), 0);
 }
 
-function shrink(widths: number[], columns: readonly Column[], room: number): void {
+function shrink(widths: number[], least: readonly number[], room: number): void {
   const last = widths.length - 1;
   for (;;) {
     const excess = widths.reduce((sum, width) => sum + width, 0) - room;
     if (excess <= 0) return;
-    const can = (at: number): number => (widths[at] ?? 0) - (columns[at]?.least ?? 0);
+    const can = (at: number): number => (widths[at] ?? 0) - (least[at] ?? 0);
     const others = [...widths.keys()].filter((at) => can(at) > 0);
     const at = can(last) > 0 ? last : others.sort((a, b) => (widths[b] ?? 0) - (widths[a] ?? 0))[0];
     if (at === undefined) return;
@@ -121,39 +123,38 @@ function shrink(widths: number[], columns: readonly Column[], room: number): voi
   }
 }
 
-function fittedRow(row: readonly string[], columns: readonly Column[], widths: readonly number[]): string {
-  return row
-    .map((text, at) => {
-      const cell = fit(text, widths[at] ?? 0, true);
-      const rest = " ".repeat(Math.max(0, (widths[at] ?? 0) - widthOf(cell).width));
-      return columns[at]?.isNumber === true ? `${rest}${cell}` : `${cell}${rest}`;
-    })
-    .join(" ".repeat(gap))
-    .trimEnd();
+function aligned(text: string, width: number, align: "left" | "right" = "left"): string {
+  const cell = fit(text, width, true);
+  const rest = " ".repeat(Math.max(0, width - widthOf(cell).width));
+  return align === "right" ? `${rest}${cell}` : `${cell}${rest}`;
 }
 
 /** The indent of notes below their row. */
 const noteIndent = 6;
 
 /** A table whose last column is never cut: a note that does not fit beside its row goes below it. */
-export function notedTable(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
+export function notedTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
   cells: number | undefined,
 ): string {
-  if (cells === undefined) return fittedTable(columns, rows, cells);
-  const others = fittedTable(
-    columns.slice(0, -1),
-    rows.map((row) => row.slice(0, -1)),
-    cells,
-  );
-  const taken = Math.max(...others.split("\n").map((line) => widthOf(line).width));
-  const notes = rows.map((row) => row.at(-1) ?? "");
-  const isBelow = notes.map((note) => taken + widthOf(note).width + 2 >= cells);
-  const beside = rows.map((row, at) => [...row.slice(0, -1), isBelow[at] === true ? "" : (notes[at] ?? "")]);
-  const [head = "", ...lines] = fittedTable(columns, beside, cells).trimEnd().split("\n");
-  const all = lines.map((line, at) =>
-    isBelow[at] === true ? `${line}\n${wrapped(notes[at] ?? "", noteIndent, cells)}` : line,
-  );
+  const last = columns.at(-1);
+  if (cells === undefined || last === undefined) return fittedTable(columns, rows, cells);
+  const [title, least, note] = last;
+  const others = columns.slice(0, -1);
+  const taken = widest(fittedTable(others, rows, cells).split("\n"));
+  const below = rows.map((row) => {
+    const text = textOf(note(row));
+    return taken + widthOf(text).width + gap >= cells ? text : undefined;
+  });
+  const isBelow = new Set(rows.filter((_, at) => below[at] !== undefined));
+  const beside: Column<Row> = [title, least, (row) => (isBelow.has(row) ? "" : note(row))];
+  const [head = "", ...lines] = fittedTable([...others, beside], rows, cells)
+    .trimEnd()
+    .split("\n");
+  const all = lines.map((line, at) => {
+    const text = below[at];
+    return text === undefined ? line : `${line}\n${wrapped(text, noteIndent, cells)}`;
+  });
   return `${[head, ...all].join("\n")}\n`;
 }

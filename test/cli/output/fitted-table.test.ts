@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
 import { fittedTable, type Column } from "../../../src/cli/output/table.ts";
 
-const columns: readonly Column[] = [
-  { title: "NAME", least: 4 },
-  { title: "COUNT", least: 5, isNumber: true },
-  { title: "TEXT", least: 6 },
+const columns: readonly Column<readonly [string, number, string]>[] = [
+  ["NAME", 4, ([name]) => name],
+  ["COUNT", 5, ([, count]) => count, "right"],
+  ["TEXT", 6, ([, , text]) => text],
 ];
 const rows = [
-  ["export_report", "12", "a text that is rather long"],
-  ["東京", "3", "line\nbreak\u001b[31m"],
-];
+  ["export_report", 12, "a text that is rather long"],
+  ["東京", 3, "line\nbreak\u001b[31m"],
+] as const;
 
 it("has room for all of it where the terminal has", () => {
   expect(fittedTable(columns, rows, 60)).toBe(

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { notedTable } from "../../../src/cli/output/table.ts";
+import { type Column, notedTable } from "../../../src/cli/output/table.ts";
 
-const columns = [
-  { title: "NAME", least: 4 },
-  { title: "WHY", least: 6 },
+const columns: readonly Column<readonly string[]>[] = [
+  ["NAME", 4, ([name]) => name],
+  ["WHY", 6, ([, why]) => why],
 ];
 
 it("has what is too long for its row below it, whole", () => {

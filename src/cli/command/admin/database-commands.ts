@@ -9,7 +9,7 @@ import type { Context } from "../../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
 import type { Said } from "../../output/output.ts";
 import { sizeText, spanText, tasksText, timeText } from "../../output/amounts.ts";
-import { fittedTable } from "../../output/table.ts";
+import { type Column, fittedTable } from "../../output/table.ts";
 import { adminFailure, type AdminSession, blobsIn, encryptionKeys, missingFiles } from "./with-admin.ts";
 import { confirm } from "../../terminal/prompts.ts";
 import { unlessStopped } from "../../terminal/signal-watch.ts";
@@ -231,31 +231,24 @@ async function keys({ io, output }: Context, { at }: Given<object>): Promise<Sai
   const { keys: used, clear, unopened } = await keyUsageOfStore(at, given);
   const ids = new Set([...(given?.keys() ?? []), ...Object.keys(used)]);
   const rows = [...ids].map((id) => ({ id, isGiven: given?.has(id) === true, texts: used[id] ?? {} }));
-  const inClear = sumOf(clear);
-  const cells = rows.map(({ id, isGiven, texts }) => [
-    id,
-    isGiven ? "yes" : "no",
-    sumOf(texts),
-    byTable(texts),
-  ]);
-  if (inClear !== "0") cells.push(["in clear", "", inClear, byTable(clear)]);
-  const columns = [
-    { title: "KEY", least: 4 },
-    { title: "GIVEN", least: 5 },
-    { title: "TEXTS", least: 5, isNumber: true },
-    { title: "WHERE", least: 10 },
-  ] as const;
+  const all = [...rows, ...(sumOf(clear) === 0 ? [] : [{ id: "in clear", isGiven: null, texts: clear }])];
+  const columns: readonly Column<(typeof all)[number]>[] = [
+    ["KEY", 4, ({ id: key }) => key],
+    ["GIVEN", 5, ({ isGiven }) => (isGiven === null ? "" : isGiven ? "yes" : "no")],
+    ["TEXTS", 5, ({ texts }) => sumOf(texts), "right"],
+    ["WHERE", 10, ({ texts }) => byTable(texts)],
+  ];
   const isWhole = Object.keys(unopened).length === 0;
   return {
     json: { keys: rows, clear, unopened },
-    text: cells.length === 0 ? "the store has no data\n" : fittedTable(columns, cells, output.columns),
+    text: all.length === 0 ? "the store has no data\n" : fittedTable(columns, all, output.columns),
     warnings: [!isWhole && `rows that the given keys do not open: ${byTable(unopened)}`],
     code: wholeness(isWhole),
   };
 }
 
-function sumOf(counts: Readonly<Record<string, number>>): string {
-  return String(Object.values(counts).reduce((sum, count) => sum + count, 0));
+function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 function byTable(counts: Readonly<Record<string, number>>): string {

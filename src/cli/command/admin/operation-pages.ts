@@ -8,7 +8,7 @@ import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import { tasksText, timeText } from "../../output/amounts.ts";
 import { fittedTable } from "../../output/table.ts";
-import { actionColumns, actionRow, taskReport } from "./show-task.ts";
+import { actionColumns, taskReport } from "./show-task.ts";
 import { answersTo, readAnswer } from "./answer-task.ts";
 import { countTable, taskTable } from "./task-table.ts";
 import { findTask } from "./with-admin.ts";
@@ -96,7 +96,7 @@ export const readPages: Pages<AdminReads> = {
     input: async ({ task, ...others }, { admin }) =>
       typeof task === "string" ? { ...others, taskId: await findTask(admin, task) } : others,
     json: (actions) => ({ actions }),
-    text: (actions, _, { cells }) => fittedTable(actionColumns, actions.map(actionRow), cells),
+    text: (actions, _, { cells }) => fittedTable(actionColumns, actions, cells),
   },
   activity: { text: (activity, _, { cells }) => activityTables(activity, cells) },
   callers: {

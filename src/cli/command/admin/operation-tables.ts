@@ -4,9 +4,9 @@ import type { OperatorSession } from "../../../admin/incident-operations.ts";
 import type { Callers, ToolLatency } from "../../../admin/usage-shapes.ts";
 import type { WebhookBacklog } from "../../../admin/webhook-shapes.ts";
 import { spanText, timeText } from "../../output/amounts.ts";
-import { fittedTable } from "../../output/table.ts";
+import { type Column, fittedTable } from "../../output/table.ts";
 import { duration } from "../../terminal/text.ts";
-import { shownId } from "./task-table.ts";
+import { idText, shownId } from "./task-table.ts";
 
 // What operations give, as tables for people.
 
@@ -17,48 +17,37 @@ export interface Shown {
 }
 
 export function failureTable(failures: readonly FailureGroup[], { now, cells }: Shown): string {
-  const isForPeople = cells !== undefined;
-  const columns = [
-    { title: "COUNT", least: 5, isNumber: true },
-    { title: "LAST", least: 7 },
-    { title: "NEWEST TASK", least: shownId },
-    { title: "MESSAGE", least: 20 },
-  ] as const;
-  const rows = failures.map(({ count, lastAt, taskId, message }) => [
-    String(count),
-    isForPeople ? `${duration(now - lastAt)} ago` : new Date(lastAt).toISOString(),
-    isForPeople ? taskId.slice(0, shownId) : taskId,
-    message,
-  ]);
-  return fittedTable(columns, rows, cells);
+  const columns: readonly Column<FailureGroup>[] = [
+    ["COUNT", 5, ({ count }) => count, "right"],
+    ["LAST", 7, ({ lastAt }) => agoText(lastAt, now, cells)],
+    ["NEWEST TASK", shownId, ({ taskId }) => idText(taskId, cells)],
+    ["MESSAGE", 20, ({ message }) => message],
+  ];
+  return fittedTable(columns, failures, cells);
+}
+
+function agoText(at: number, now: number, cells: number | undefined): string {
+  return cells === undefined ? new Date(at).toISOString() : `${duration(now - at)} ago`;
 }
 
 export function incidentTable(incidents: readonly Incident[], { now, cells }: Shown): string {
-  const ago = (at: number): string =>
-    cells === undefined ? new Date(at).toISOString() : `${duration(now - at)} ago`;
-  const columns = [
-    { title: "CAUSE", least: 17 },
-    { title: "TOOL", least: 8 },
-    { title: "OPEN", least: 4, isNumber: true },
-    { title: "CALLERS", least: 7, isNumber: true },
-    { title: "SINCE", least: 7 },
-    { title: "VERSION", least: 7 },
-    { title: "LAST", least: 7 },
-    { title: "MESSAGE", least: 20 },
-    { title: "NOTE", least: 4 },
-  ] as const;
-  const rows = incidents.map(({ cause, tool, open, callers, message, note, ...incident }) => [
-    cause,
-    tool,
-    String(open),
-    String(callers),
-    ago(incident.firstAt),
-    versionsText(incident),
-    ago(incident.lastAt),
-    message,
-    [...(incident.muted ? ["muted"] : []), ...(note === null ? [] : [note])].join(": "),
-  ]);
-  return fittedTable(columns, rows, cells);
+  const columns: readonly Column<Incident>[] = [
+    ["CAUSE", 17, ({ cause }) => cause],
+    ["TOOL", 8, ({ tool }) => tool],
+    ["OPEN", 4, ({ open }) => open, "right"],
+    ["CALLERS", 7, ({ callers }) => callers, "right"],
+    ["SINCE", 7, ({ firstAt }) => agoText(firstAt, now, cells)],
+    ["VERSION", 7, versionsText],
+    ["LAST", 7, ({ lastAt }) => agoText(lastAt, now, cells)],
+    ["MESSAGE", 20, ({ message }) => message],
+    [
+      "NOTE",
+      4,
+      ({ muted, note }) =>
+        [muted && "muted", note].filter((part) => part !== null && part !== false).join(": "),
+    ],
+  ];
+  return fittedTable(columns, incidents, cells);
 }
 
 /** The version with which it began, and the last one if that is another. */
@@ -68,118 +57,88 @@ function versionsText({ firstVersion, lastVersion }: Pick<Incident, "firstVersio
 }
 
 export function webhookTable(webhooks: readonly WebhookBacklog[], cells: number | undefined): string {
-  const columns = [
-    { title: "WEBHOOK", least: 8 },
-    { title: "WAITING", least: 7, isNumber: true },
-    { title: "OLDEST", least: 20 },
-    { title: "GIVEN UP", least: 8, isNumber: true },
-    { title: "LAST FAILURE", least: 12 },
-  ] as const;
-  const rows = webhooks.map(({ webhook, waiting, oldestAt, givenUp, lastFailure }) => {
-    const failure = lastFailure === null ? "" : `${timeText(lastFailure.at)} ${lastFailure.problem}`;
-    const oldest = oldestAt === null ? "" : timeText(oldestAt);
-    return [webhook, String(waiting), oldest, String(givenUp), failure];
-  });
-  return fittedTable(columns, rows, cells);
+  const columns: readonly Column<WebhookBacklog>[] = [
+    ["WEBHOOK", 8, ({ webhook }) => webhook],
+    ["WAITING", 7, ({ waiting }) => waiting, "right"],
+    ["OLDEST", 20, ({ oldestAt }) => oldestAt && timeText(oldestAt)],
+    ["GIVEN UP", 8, ({ givenUp }) => givenUp, "right"],
+    ["LAST FAILURE", 12, ({ lastFailure: last }) => last && `${timeText(last.at)} ${last.problem}`],
+  ];
+  return fittedTable(columns, webhooks, cells);
 }
 
+type ToolActivity = Activity["tools"][number];
+
+const activityColumns: readonly Column<ToolActivity>[] = [
+  ["TOOL", 8, ({ tool }) => tool],
+  ["CREATED", 7, ({ created }) => created, "right"],
+  ["COMPLETED", 9, ({ completed }) => completed, "right"],
+  ["FAILED", 6, ({ failed }) => failed, "right"],
+  ["CANCELLED", 9, ({ cancelled }) => cancelled, "right"],
+  ["RETRIED", 7, ({ retried }) => retried, "right"],
+  ["P50", 3, ({ p50Ms }) => p50Ms !== null && spanText(p50Ms), "right"],
+  ["P95", 3, ({ p95Ms }) => p95Ms !== null && spanText(p95Ms), "right"],
+];
+
+const refusalColumns: readonly Column<Activity["refusals"][number]>[] = [
+  ["REFUSED", 8, ({ code }) => code],
+  ["METHOD", 8, ({ method }) => method],
+  ["COUNT", 5, ({ count }) => count, "right"],
+];
+
 export function activityTables({ tools, refusals }: Activity, cells: number | undefined): string {
-  const number = (title: string) => ({ title, least: title.length, isNumber: true }) as const;
-  const columns = ["CREATED", "COMPLETED", "FAILED", "CANCELLED", "RETRIED", "P50", "P95"].map(number);
-  const span = (ms: number | null): string => (ms === null ? "" : spanText(ms));
-  const rows = tools.map(({ tool, created, completed, failed, cancelled, retried, p50Ms, p95Ms }) => [
-    tool,
-    ...[created, completed, failed, cancelled, retried].map(String),
-    span(p50Ms),
-    span(p95Ms),
-  ]);
-  const refused = refusals.map(({ code, method, count }) => [code, method ?? "", String(count)]);
-  const parts = [
-    fittedTable([{ title: "TOOL", least: 8 }, ...columns], rows, cells),
-    fittedTable(
-      [{ title: "REFUSED", least: 8 }, { title: "METHOD", least: 8 }, number("COUNT")],
-      refused,
-      cells,
-    ),
-  ];
+  const parts = [fittedTable(activityColumns, tools, cells), fittedTable(refusalColumns, refusals, cells)];
   return (refusals.length === 0 ? parts.slice(0, 1) : parts).join("\n");
 }
 
 export function nodeTable(nodes: readonly NodeSummary[], cells: number | undefined): string {
-  const columns = [
-    { title: "NODE", least: 8 },
-    { title: "HOST", least: 8 },
-    { title: "PID", least: 5, isNumber: true },
-    { title: "STATE", least: 5 },
-    { title: "SLOTS", least: 5 },
-    { title: "TASKS", least: 5, isNumber: true },
-    { title: "REPORTED", least: 20 },
-  ] as const;
-  const rows = nodes.map(({ id, host, pid, alive, draining, slots, running, reportedAt }) => [
-    id,
-    host ?? "(no report)",
-    String(pid ?? ""),
-    stateOf(alive, draining),
-    slots === null ? "" : `${slots.used} of ${slots.limit}`,
-    String(running),
-    reportedAt === null ? "" : timeText(reportedAt),
-  ]);
-  return fittedTable(columns, rows, cells);
+  const columns: readonly Column<NodeSummary>[] = [
+    ["NODE", 8, ({ id }) => id],
+    ["HOST", 8, ({ host }) => host ?? "(no report)"],
+    ["PID", 5, ({ pid }) => pid, "right"],
+    ["STATE", 5, stateOf],
+    ["SLOTS", 5, ({ slots }) => slots && `${slots.used} of ${slots.limit}`],
+    ["TASKS", 5, ({ running }) => running, "right"],
+    ["REPORTED", 20, ({ reportedAt }) => reportedAt && timeText(reportedAt)],
+  ];
+  return fittedTable(columns, nodes, cells);
 }
 
 export function sessionTable(sessions: readonly OperatorSession[], cells: number | undefined): string {
-  const columns = [
-    { title: "SESSION", least: 8 },
-    { title: "OPERATOR", least: 8 },
-    { title: "ROLE", least: 5 },
-    { title: "SINCE", least: 20 },
-    { title: "UNTIL", least: 20 },
-  ] as const;
-  const rows = sessions.map(({ id, actor, role, since, until }) => [
-    id,
-    actor,
-    role,
-    timeText(since),
-    timeText(until),
-  ]);
-  return fittedTable(columns, rows, cells);
+  const columns: readonly Column<OperatorSession>[] = [
+    ["SESSION", 8, ({ id }) => id],
+    ["OPERATOR", 8, ({ actor }) => actor],
+    ["ROLE", 5, ({ role }) => role],
+    ["SINCE", 20, ({ since }) => timeText(since)],
+    ["UNTIL", 20, ({ until }) => timeText(until)],
+  ];
+  return fittedTable(columns, sessions, cells);
 }
 
 export function callerTable({ callers }: Callers, cells: number | undefined): string {
-  const columns = [
-    { title: "CALLER", least: 8 },
-    { title: "FAILED", least: 6, isNumber: true },
-    { title: "TASKS", least: 5, isNumber: true },
-    { title: "WORKED", least: 6, isNumber: true },
-  ] as const;
-  const rows = callers.map(({ principal, failed, tasks, workedMs }) => [
-    principal ?? "(anonymous)",
-    String(failed),
-    String(tasks),
-    spanText(workedMs),
-  ]);
-  return fittedTable(columns, rows, cells);
+  const columns: readonly Column<Callers["callers"][number]>[] = [
+    ["CALLER", 8, ({ principal }) => principal ?? "(anonymous)"],
+    ["FAILED", 6, ({ failed }) => failed, "right"],
+    ["TASKS", 5, ({ tasks }) => tasks, "right"],
+    ["WORKED", 6, ({ workedMs }) => spanText(workedMs), "right"],
+  ];
+  return fittedTable(columns, callers, cells);
 }
 
 export function latencyTable({ steps }: ToolLatency, cells: number | undefined): string {
-  const number = (title: string) => ({ title, least: title.length, isNumber: true }) as const;
-  const columns = [
-    { title: "STEP", least: 8 },
-    { title: "KIND", least: 5 },
-    ...["COUNT", "P50", "P95", "MAX"].map(number),
-    { title: "SLOWEST TASK", least: shownId },
+  const columns: readonly Column<ToolLatency["steps"][number]>[] = [
+    ["STEP", 8, ({ name }) => name],
+    ["KIND", 5, ({ kind }) => kind],
+    ["COUNT", 5, ({ count }) => count, "right"],
+    ["P50", 3, ({ p50Ms }) => spanText(p50Ms), "right"],
+    ["P95", 3, ({ p95Ms }) => spanText(p95Ms), "right"],
+    ["MAX", 3, ({ maxMs }) => spanText(maxMs), "right"],
+    ["SLOWEST TASK", shownId, ({ taskId }) => idText(taskId, cells)],
   ];
-  const rows = steps.map(({ name, kind, count, p50Ms, p95Ms, maxMs, taskId }) => [
-    name,
-    kind,
-    String(count),
-    ...[p50Ms, p95Ms, maxMs].map(spanText),
-    cells === undefined ? taskId : taskId.slice(0, shownId),
-  ]);
-  return fittedTable(columns, rows, cells);
+  return fittedTable(columns, steps, cells);
 }
 
-function stateOf(alive: boolean, draining: NodeSummary["draining"]): string {
+function stateOf({ alive, draining }: NodeSummary): string {
   if (!alive) return "gone";
   if (draining === null) return "alive";
   return draining.left === 0 ? "empty" : "draining";

@@ -14,17 +14,13 @@ import type { Suspicion } from "../../../task/outcome.ts";
 import { isJsonObject } from "../../../generation/message.ts";
 import { describeQuestion } from "../describe-question.ts";
 
-export const actionColumns: readonly Column[] = [
-  { title: "AT", least: 20 },
-  { title: "WHO", least: 8 },
-  { title: "ACTION", least: 7 },
-  { title: "TASK OR TOOL", least: 16 },
-  { title: "DETAIL", least: 8 },
+export const actionColumns: readonly Column<AdminAction>[] = [
+  ["AT", 20, ({ at }) => timeText(at)],
+  ["WHO", 8, ({ actor }) => actor],
+  ["ACTION", 7, ({ action }) => action],
+  ["TASK OR TOOL", 16, ({ taskId, tool }) => taskId ?? tool],
+  ["DETAIL", 8, ({ detail }) => detail !== null && JSON.stringify(detail)],
 ];
-
-export function actionRow({ at, actor, action, taskId, tool, detail }: AdminAction): readonly string[] {
-  return [timeText(at), actor, action, taskId ?? tool ?? "", detail === null ? "" : JSON.stringify(detail)];
-}
 
 /** The column of the head's texts. */
 const headIndent = 12;
@@ -38,34 +34,20 @@ export function taskReport(task: TaskDetails, now: number, cells: number | undef
     ? `  ${timeline.length} of ${entries} entries are shown: those that failed (${failed}) or have not ended (${open}), and the newest.\n`
     : "";
   const parts: readonly (readonly [title: string, text: string])[] = [
-    [
-      "Attempts",
-      indentedTable(
-        attemptColumns,
-        attempts.map((each) => attemptRow(each, now)),
-        cells,
-      ),
-    ],
+    ["Attempts", indentedTable(attemptColumns(now), attempts, cells)],
     ["Stack", attempts.flatMap(({ stack }) => (stack === undefined ? [] : stackText(stack, cells))).join("")],
-    [
-      "Timeline",
-      `${indentedTable(
-        timelineColumns,
-        timeline.map((each) => entryRow(each, task, now)),
-        cells,
-      )}${more}`,
-    ],
-    ["Calls", indentedTable(callColumns, children.map(callRow), cells)],
+    ["Timeline", `${indentedTable(timelineColumns(task, now), timeline, cells)}${more}`],
+    ["Calls", indentedTable(callColumns, children, cells)],
     ["Questions", questions.map((each) => `${wrapped(questionText(each), 2, cells)}\n`).join("")],
     ["Log", log.map((each) => `${wrapped(logText(each), 2, cells)}\n`).join("")],
     ["Output", output.map((each) => `${wrapped(jsonText(each["content"]), 2, cells)}\n`).join("")],
     ["Outcome", outcome === null ? "" : `${wrapped(jsonText(outcome.body), 2, cells)}\n`],
-    ["Deliveries", indentedTable(deliveryColumns, deliveries.map(deliveryRow), cells)],
+    ["Deliveries", indentedTable(deliveryColumns, deliveries, cells)],
     [
       "Actions",
       indentedTable(
-        ofOneTask(actionColumns),
-        actions.map((each) => ofOneTask(actionRow(each))),
+        actionColumns.filter(([title]) => title !== "TASK OR TOOL"),
+        actions,
         cells,
       ),
     ],
@@ -167,25 +149,14 @@ function times(count: number): string {
   return count === 1 ? "time" : "times";
 }
 
-const attemptColumns: readonly Column[] = [
-  { title: "#", least: 2, isNumber: true },
-  { title: "STARTED", least: 20 },
-  { title: "RAN", least: 6 },
-  { title: "END", least: 8 },
-  { title: "OWNER", least: 8 },
-  { title: "WHY", least: 10 },
-];
-
-function attemptRow(attempt: TaskDetails["attempts"][number], now: number): readonly string[] {
-  const { number, owner, startedAt, endedAt, end, error = "" } = attempt;
-  const state = end ?? (endedAt === null ? "running" : "");
+function attemptColumns(now: number): readonly Column<TaskDetails["attempts"][number]>[] {
   return [
-    String(number),
-    timeText(startedAt),
-    spanText((endedAt ?? now) - startedAt),
-    state,
-    owner.slice(0, 8),
-    error,
+    ["#", 2, ({ number }) => number, "right"],
+    ["STARTED", 20, ({ startedAt }) => timeText(startedAt)],
+    ["RAN", 6, ({ startedAt, endedAt }) => spanText((endedAt ?? now) - startedAt)],
+    ["END", 8, ({ end, endedAt }) => end ?? (endedAt === null ? "running" : "")],
+    ["OWNER", 8, ({ owner }) => owner.slice(0, 8)],
+    ["WHY", 10, ({ error }) => error],
   ];
 }
 
@@ -194,17 +165,25 @@ function stackText(stack: string, cells: number | undefined): string {
   return `${wrapped(stack, 2, cells)}\n`;
 }
 
-const timelineColumns: readonly Column[] = [
-  { title: "AFTER", least: 6, isNumber: true },
-  { title: "TOOK", least: 6, isNumber: true },
-  { title: "KIND", least: 5 },
-  { title: "NAME", least: 8 },
-  { title: "", least: 10 },
-];
+function timelineColumns({ createdAt }: TaskDetails, now: number): readonly Column<TimelineEntry>[] {
+  const afterText = ({ begunAt, doneAt }: TimelineEntry): string => {
+    const after = begunAt ?? doneAt;
+    return after === null ? "" : `+${spanText(after - createdAt)}`;
+  };
+  const tookText = ({ begunAt, doneAt, durationMs }: TimelineEntry): string => {
+    const took = durationMs ?? (doneAt === null && begunAt !== null ? now - begunAt : null);
+    return took === null ? "" : `${spanText(took)}${doneAt === null ? "…" : ""}`;
+  };
+  return [
+    ["AFTER", 6, afterText, "right"],
+    ["TOOK", 6, tookText, "right"],
+    ["KIND", 5, ({ kind }) => kind],
+    ["NAME", 8, ({ key }) => key],
+    ["", 10, entryNotes],
+  ];
+}
 
-function entryRow(entry: TimelineEntry, { createdAt }: TaskDetails, now: number): readonly string[] {
-  const { key, kind, method, begunAt, doneAt, durationMs, tries, until, error, limit } = entry;
-  const took = durationMs ?? (doneAt === null && begunAt !== null ? now - begunAt : null);
+function entryNotes({ method, doneAt, tries, until, error, limit }: TimelineEntry): string {
   const notes = [
     ...(doneAt === null ? [limit === undefined ? "open" : `waits for the limit ${limit}`] : []),
     ...(method !== null && method !== "elicitation/create" ? [method] : []),
@@ -212,38 +191,22 @@ function entryRow(entry: TimelineEntry, { createdAt }: TaskDetails, now: number)
     ...(until !== null ? [`until ${timeText(until)}`] : []),
     ...(error !== null ? [`failed: ${error}`] : []),
   ];
-  const after = begunAt ?? doneAt;
-  return [
-    after === null ? "" : `+${spanText(after - createdAt)}`,
-    took === null ? "" : `${spanText(took)}${doneAt === null ? "…" : ""}`,
-    kind,
-    key,
-    notes.join(", "),
-  ];
+  return notes.join(", ");
 }
 
-const callColumns: readonly Column[] = [
-  { title: "TASK", least: 38 },
-  { title: "TOOL", least: 8 },
-  { title: "STATE", least: 8 },
+const callColumns: readonly Column<TaskSummary>[] = [
+  ["TASK", 38, ({ id }) => id],
+  ["TOOL", 8, ({ tool }) => tool],
+  ["STATE", 8, ({ state }) => state],
 ];
 
-function callRow({ id, tool, state }: TaskSummary): readonly string[] {
-  return [id, tool, state];
-}
-
-const deliveryColumns: readonly Column[] = [
-  { title: "WEBHOOK", least: 8 },
-  { title: "EVENT", least: 9 },
-  { title: "TRIES", least: 5, isNumber: true },
-  { title: "NEXT", least: 20 },
-  { title: "LAST ERROR", least: 12 },
+const deliveryColumns: readonly Column<TaskDelivery>[] = [
+  ["WEBHOOK", 8, ({ webhook }) => webhook],
+  ["EVENT", 9, ({ event }) => event],
+  ["TRIES", 5, ({ tries }) => tries, "right"],
+  ["NEXT", 20, ({ nextAt }) => (nextAt === null ? "given up" : timeText(nextAt))],
+  ["LAST ERROR", 12, ({ problem }) => problem],
 ];
-
-function deliveryRow({ webhook, event, tries, nextAt, problem }: TaskDelivery): readonly string[] {
-  const next = nextAt === null ? "given up" : timeText(nextAt);
-  return [webhook, event, String(tries), next, problem ?? ""];
-}
 
 function questionText({ key, method, params }: TaskDetails["questions"][number]): string {
   return describeQuestion(key, { method, params: isJsonObject(params) ? params : {} });
@@ -256,14 +219,9 @@ function logText(line: ShownLine): string {
   return `${String(at)} ${String(level).padEnd(7)} ${String(text)}${more}${where}`;
 }
 
-/** Drops the column with the task of an action. */
-function ofOneTask<Cell>(cells: readonly Cell[]): readonly Cell[] {
-  return cells.toSpliced(3, 1);
-}
-
-function indentedTable(
-  columns: readonly Column[],
-  rows: readonly (readonly string[])[],
+function indentedTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
   cells: number | undefined,
 ): string {
   if (rows.length === 0) return "";

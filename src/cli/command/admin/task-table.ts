@@ -7,32 +7,24 @@ import { duration } from "../../terminal/text.ts";
 /** Enough of an id to distinguish tasks that were not created in the same millisecond, and usually those too. */
 export const shownId = 16;
 
-const taskColumns: readonly Column[] = [
-  { title: "ID", least: shownId },
-  { title: "STATE", least: 9 },
-  { title: "TOOL", least: 8 },
-  { title: "AGE", least: 7 },
-  { title: "RAN", least: 6 },
-  { title: "PRINCIPAL", least: 6 },
-  { title: "TEXT", least: 16 },
-];
+/** Only programs get whole ids. */
+export function idText(id: string, cells: number | undefined): string {
+  return cells === undefined ? id : id.slice(0, shownId);
+}
 
-/** One line for each task. Only programs get whole ids. */
+/** One line for each task. */
 export function taskTable(tasks: readonly TaskSummary[], now: number, cells: number | undefined): string {
   const isForPeople = cells !== undefined;
-  return fittedTable(
-    taskColumns,
-    tasks.map((task) => [
-      isForPeople ? task.id.slice(0, shownId) : task.id,
-      task.state,
-      task.tool,
-      isForPeople ? duration(now - task.createdAt) : new Date(task.createdAt).toISOString(),
-      ranText(task, now),
-      task.principal ?? "",
-      task.error ?? task.statusMessage ?? "",
-    ]),
-    cells,
-  );
+  const columns: readonly Column<TaskSummary>[] = [
+    ["ID", shownId, ({ id }) => idText(id, cells)],
+    ["STATE", 9, ({ state }) => state],
+    ["TOOL", 8, ({ tool }) => tool],
+    ["AGE", 7, ({ createdAt: at }) => (isForPeople ? duration(now - at) : new Date(at).toISOString())],
+    ["RAN", 6, (task) => ranText(task, now)],
+    ["PRINCIPAL", 6, ({ principal }) => principal],
+    ["TEXT", 16, ({ error, statusMessage }) => error ?? statusMessage],
+  ];
+  return fittedTable(columns, tasks, cells);
 }
 
 /** The time since its first start, and the number of starts if there was more than one. */
@@ -50,37 +42,28 @@ export function noteBehind(output: Output, given: unknown): void {
 
 type CountName = NonNullable<ToolCounts["estimated"]>[number];
 
-interface CountColumn extends Column {
-  readonly text: (tool: ToolCounts, number: (name: CountName) => string) => string;
-}
-
 const waitsFor = "WAITS FOR";
 
-const countColumns: readonly CountColumn[] = [
-  { title: "TOOL", least: 8, text: ({ tool }) => tool },
-  numbers("QUEUED", "queued"),
-  numbers("WAITING", "waiting"),
-  numbers("RUNNING", "running"),
-  numbers("ASKING", "inputRequired"),
-  numbers("BLOCKED", "blocked"),
-  numbers("DONE", "completed"),
-  numbers("FAILED", "failed"),
-  numbers("CANCELLED", "cancelled"),
-  { title: waitsFor, least: waitsFor.length, text: ({ waitsFor: counts }) => waitsText(counts) },
-  {
-    title: "PAUSED BY",
-    least: 6,
-    text: ({ paused }) => (paused === null ? "" : `${paused.actor} since ${timeText(paused.since)}`),
-  },
-];
-
-function numbers(title: string, name: CountName): CountColumn {
-  return {
+function countColumns(most: number): readonly Column<ToolCounts>[] {
+  const numbers = (title: string, name: CountName): Column<ToolCounts> => [
     title,
-    least: Math.max(6, title.length),
-    isNumber: true,
-    text: (_, number) => number(name),
-  };
+    Math.max(6, title.length),
+    (tool) => countText(tool[name], most, isEstimate(tool, name)),
+    "right",
+  ];
+  return [
+    ["TOOL", 8, ({ tool }) => tool],
+    numbers("QUEUED", "queued"),
+    numbers("WAITING", "waiting"),
+    numbers("RUNNING", "running"),
+    numbers("ASKING", "inputRequired"),
+    numbers("BLOCKED", "blocked"),
+    numbers("DONE", "completed"),
+    numbers("FAILED", "failed"),
+    numbers("CANCELLED", "cancelled"),
+    [waitsFor, waitsFor.length, ({ waitsFor: counts }) => waitsText(counts)],
+    ["PAUSED BY", 6, ({ paused }) => paused && `${paused.actor} since ${timeText(paused.since)}`],
+  ];
 }
 
 /** Such as `2 event, 1 sleep`. The columns of queued tasks and of questions have the others. */
@@ -98,13 +81,10 @@ function waitsText(counts: WaitCounts): string {
 export function countTable({ tools, most }: Counts, cells: number | undefined): string {
   const hasBlocked = cells === undefined || tools.some(({ blocked }) => blocked > 0);
   const hasWaits = cells !== undefined && tools.some((tool) => waitsText(tool.waitsFor) !== "");
-  const columns = countColumns.filter(
-    ({ title }) => (hasBlocked || title !== "BLOCKED") && (hasWaits || title !== waitsFor),
+  const columns = countColumns(most).filter(
+    ([title]) => (hasBlocked || title !== "BLOCKED") && (hasWaits || title !== waitsFor),
   );
-  const rows = tools.map((tool) =>
-    columns.map(({ text }) => text(tool, (name) => countText(tool[name], most, isEstimate(tool, name)))),
-  );
-  return fittedTable(columns, rows, cells);
+  return fittedTable(columns, tools, cells);
 }
 
 /** The totals of running, asking and queued tasks. */
