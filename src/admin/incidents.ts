@@ -110,14 +110,14 @@ async function failedIn(admin: AdminStore, newest: number): Promise<ReadFailures
 
 async function olderFailed(admin: AdminStore, before: string | null): Promise<ReadFailures> {
   const failed: FailedTask[] = [];
-  let open = await causesIn(admin);
+  let open = await admin.causes.names(mostCauses);
   const isWhole = open.length < mostCauses;
   const last = new Map<string, string | null>();
   while (open.length > 0) {
     const left: string[] = [];
     for (const cause of open) {
       if (failed.length >= mostOlder) return { failed, isWhole: false };
-      const tasks = await admin.tasks({ of: "cause", cause }, last.get(cause) ?? before, page);
+      const tasks = await admin.causes.failed(last.get(cause) ?? before, page, cause);
       failed.push(...tasks);
       last.set(cause, tasks.at(-1)?.id ?? before);
       if (tasks.length === page) left.push(cause);
@@ -126,15 +126,6 @@ async function olderFailed(admin: AdminStore, before: string | null): Promise<Re
     open = left;
   }
   return { failed, isWhole };
-}
-
-async function causesIn({ causes }: AdminStore): Promise<readonly string[]> {
-  const names: string[] = [];
-  for (let name: string | undefined = ""; name !== undefined && names.length < mostCauses;) {
-    name = (await causes.next(name))?.cause;
-    if (name !== undefined) names.push(name);
-  }
-  return names;
 }
 
 /**

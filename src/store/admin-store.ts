@@ -165,12 +165,15 @@ export interface AdminStore {
 
 /** Why tasks failed, and what operators say of that. */
 export interface FailureCauses {
-  /** At most `limit` failed tasks with ids below `before` (null: from the newest), newest first. */
-  failed(before: string | null, limit: number): Promise<readonly FailedTask[]>;
-  /** The oldest task that failed with this cause; undefined if there is none, or it cannot be read. */
+  /**
+   * At most `limit` failed tasks, or those of one cause, with ids below `before` (null: from the newest), newest first. Tasks that cannot be
+   * read are left out. A page with fewer than `limit` is the last.
+   */
+  failed(before: string | null, limit: number, cause?: string): Promise<readonly FailedTask[]>;
+  /** The oldest task that failed with this cause; undefined if there is none that can be read. */
   first(cause: string): Promise<FailedTask | undefined>;
-  /** The oldest task of the first cause behind this one, in the order of their names; undefined if there is none. */
-  next(cause: string): Promise<FailedTask | undefined>;
+  /** All causes of failed tasks, sorted: at most `limit`. */
+  names(limit: number): Promise<readonly string[]>;
   /** Sorted by cause. */
   marks(): Promise<readonly CauseMark[]>;
 }

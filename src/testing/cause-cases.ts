@@ -49,12 +49,14 @@ export const causeCases = storeCases("admin", {
       ],
     );
     assert.deepEqual(await admin.causes.failed("task-c", 1), all.slice(1, 2));
+    assert.deepEqual(await admin.causes.failed(null, 9, route), all.slice(1));
+    assert.deepEqual(await admin.causes.failed("task-b", 9, route), all.slice(2));
+    assert.deepEqual(await admin.causes.failed(null, 1, route), all.slice(1, 2));
     assert.deepEqual(await admin.causes.first(route), all[2]);
     assert.equal(await admin.causes.first("c0000000000000000"), undefined);
-    const [one = "", other = ""] = [route, card].sort();
-    assert.equal((await admin.causes.next(""))?.cause, one);
-    assert.deepEqual(await admin.causes.next(one), await admin.causes.first(other));
-    assert.equal(await admin.causes.next(other), undefined);
+    const names = [route, card].sort();
+    assert.deepEqual(await admin.causes.names(9), names);
+    assert.deepEqual(await admin.causes.names(1), names.slice(0, 1));
     await store.write({ type: "delete", now: noon + 1, id: "task-c" });
     assert.equal((await admin.causes.failed(null, 9)).length, 2);
   },

@@ -102,7 +102,7 @@ export class CrashableStore {
       causes: {
         failed: (...page) => this.#alive(() => this.#admin.causes.failed(...page)),
         first: (cause) => this.#alive(() => this.#admin.causes.first(cause)),
-        next: (cause) => this.#alive(() => this.#admin.causes.next(cause)),
+        names: (limit) => this.#alive(() => this.#admin.causes.names(limit)),
         marks: () => this.#alive(() => this.#admin.causes.marks()),
       },
       bulk: {

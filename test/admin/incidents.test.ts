@@ -1,10 +1,16 @@
+import { DatabaseSync } from "node:sqlite";
 import { memoryStore } from "holdfast/memory";
+import { sqliteStore } from "holdfast/sqlite";
 import { expect, it } from "vitest";
 import { incidentsIn } from "../../src/admin/incidents.ts";
 import type { Admin } from "../../src/admin/operations.ts";
 import { Process, text, type Handler } from "../runtime/harness.ts";
 import { aHandler, createRunning, noon, owner } from "../../src/testing/sample-task.ts";
+import type { TaskStore } from "../../src/store/store.ts";
+import { useTempDirectory } from "../store/sqlite/temp-directory.ts";
 import { adminOf } from "./operator.ts";
+
+const files = useTempDirectory();
 
 const id = (n: number): string => (((n + 1) * 0.618033988749895) % 1).toString(36).slice(2, 12);
 
@@ -29,6 +35,13 @@ async function fail(process: Process, cause: string, principals: readonly string
   for (const each of ids)
     await expect.poll(async () => (await process.store.get(each))?.state).toBe("settled");
   return ids;
+}
+
+async function failNow(store: TaskStore, name: string, statusMessage: string): Promise<void> {
+  await store.write(createRunning(name));
+  const outcome = { kind: "error_result", body: '{"content":[],"isError":true}' } as const;
+  const ending = { outcome, statusMessage, failure: { name: "Error", step: "charge" } };
+  await store.write({ type: "settle", now: noon, id: `task-${name}`, token: "t1", ...ending });
 }
 
 async function short(admin: Admin): Promise<unknown[]> {
@@ -87,18 +100,24 @@ it("lists failures by cause, with who is hit and since when, and retries all of 
 it("a cause that fails often hides neither others nor its own older failures", async () => {
   const store = memoryStore();
   await store.open({ id: owner, handlers: [aHandler] });
-  const outcome = { kind: "error_result", body: '{"content":[],"isError":true}' } as const;
-  const failAll = async (name: string, count: number, statusMessage: string): Promise<void> => {
-    for (let n = 0; n < count; n++) {
-      await store.write(createRunning(`${name}${n}`));
-      const ending = { outcome, statusMessage, failure: { name: "Error", step: "charge" } };
-      await store.write({ type: "settle", now: noon, id: `task-${name}${n}`, token: "t1", ...ending });
-    }
-  };
-  await failAll("a", 3, "The gateway is away");
-  await failAll("b", 8, "The card has expired");
+  for (let n = 0; n < 3; n++) await failNow(store, `a${n}`, "The gateway is away");
+  for (let n = 0; n < 8; n++) await failNow(store, `b${n}`, "The card has expired");
   const found = await incidentsIn(store, noon, { tool: undefined, limit: 9, newest: 5 });
   expect(found.map(({ open, tasks }) => `${open} of ${tasks}`).sort()).toEqual(["3 of 3", "8 of 8"]);
+  await store.close();
+});
+
+it("tasks that cannot be read hide no others", async () => {
+  const path = files.path();
+  const store = sqliteStore(path);
+  await store.open({ id: owner, handlers: [aHandler] });
+  for (let n = 0; n < 3; n++) await failNow(store, `a${n}`, "The gateway is away");
+  for (let n = 0; n < 5; n++) await failNow(store, `b${n}`, "The card has expired");
+  const database = new DatabaseSync(path);
+  database.exec("UPDATE task SET parent = '{' WHERE id IN ('task-a0', 'task-b4')");
+  database.close();
+  const found = await incidentsIn(store, noon, { tool: undefined, limit: 9, newest: 3 });
+  expect(new Set(found.map(({ open }) => open))).toEqual(new Set([2, 4]));
   await store.close();
 });
 

@@ -1,6 +1,6 @@
 import {
-  failedIn,
   failedTask,
+  type FailedTask,
   finished,
   isAsking,
   isFailed,
@@ -12,14 +12,11 @@ import {
 } from "../tables/task.ts";
 import type { Names } from "./names.ts";
 import { insertRows } from "../tables/statements.ts";
-import { actionTable, causeMarkTable, pausedToolTable, reportOf, reportTable } from "../tables/tables.ts";
+import { actionTable, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
 import {
   type AdminStore,
   type AlikeTasks,
   type FailureCauses,
-  type LivingOwner,
-  type NodeReport,
-  type NodeReports,
   type PausedTool,
   type QueueLength,
   type ReplicaReads,
@@ -28,7 +25,6 @@ import {
 } from "../admin-store.ts";
 import {
   columnsOf,
-  idOf,
   inClear,
   integer,
   integerOrNull,
@@ -40,10 +36,11 @@ import {
   toStored,
 } from "../row.ts";
 import type { Database, SqlValue } from "./database.ts";
-import { type Owners, seemsToLive } from "./ownership.ts";
+
 import type { StoredAction, TaskRecord } from "../../task/record.ts";
 import { PostgresBulk } from "./postgres-bulk.ts";
-import { behindAllTexts, readableTasks } from "./read-task.ts";
+import { reportsBetween } from "./postgres-reports.ts";
+import { behindAllTexts, readableTasks, recordOf } from "./read-task.ts";
 import type { Replica } from "./replica.ts";
 
 /**
@@ -128,8 +125,9 @@ export function adminStatements(names: Names) {
       FROM ${task} TABLESAMPLE SYSTEM (least(100, 100 * $1::float8 / greatest(1, ${pages}))) REPEATABLE (0)
       GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`,
     failed: `SELECT ${failedTask.list()} FROM ${task} WHERE ${isFailed} AND id < $1 ORDER BY id DESC LIMIT $2`,
-    firstOfCause: `SELECT ${failedTask.list()} FROM ${task} WHERE ${ofCause} ORDER BY id LIMIT 1`,
-    nextCause: `SELECT ${failedTask.list()} FROM ${task} WHERE ${isFailed} AND cause > $1 ORDER BY cause, id LIMIT 1`,
+    failedOfCause: `SELECT ${failedTask.list()} FROM ${task} WHERE ${ofCause} AND id < $2 ORDER BY id DESC LIMIT $3`,
+    firstOfCause: `SELECT ${failedTask.list()} FROM ${task} WHERE ${ofCause} AND id > $2 ORDER BY id LIMIT $3`,
+    nextCause: `SELECT cause FROM ${task} WHERE ${isFailed} AND cause > $1 ORDER BY cause, id LIMIT 1`,
     causeMarks: `SELECT ${causeMarkTable.list()} FROM ${causeMark} ORDER BY cause`,
     insertCauseMark: insertRows(causeMarkTable, causeMark),
     deleteCauseMark: `DELETE FROM ${causeMark} WHERE cause = $1`,
@@ -149,77 +147,9 @@ export function adminStatements(names: Names) {
 
 export type AdminStatements = ReturnType<typeof adminStatements>;
 
-interface ReportParts {
-  readonly database: Pick<Database, "read">;
-  readonly owners: Pick<Owners, "id" | "leaseMs">;
-}
-
-const at = columnsOf(["id", "running", "drainUntil"]);
-
-/** The reports of a schema's owners. */
-export class PostgresReports implements NodeReports {
-  readonly #names: Names;
-  readonly #sql: ReportStatements;
-  readonly #open: () => ReportParts;
-
-  constructor(names: Names, open: () => ReportParts) {
-    this.#names = names;
-    this.#sql = reportStatements(names);
-    this.#open = open;
-  }
-
-  /** Writing twice does no harm. */
-  async write({ minute, body }: Omit<NodeReport, "owner">, oldest: number): Promise<void> {
-    const { database, owners } = this.#open();
-    await database.read(this.#sql.write, [toStored(owners.id), minute, toStored(body), oldest]);
-  }
-
-  async between(first: number, last: number, limit: number): Promise<readonly NodeReport[]> {
-    return reportsBetween(this.#open().database, this.#names, first, last, limit);
-  }
-
-  async owners(most: number): Promise<readonly LivingOwner[]> {
-    const { database, owners } = this.#open();
-    const rows = await database.read(this.#sql.owners, [owners.leaseMs, most]);
-    return rows.map((row) => ({
-      id: idOf(row),
-      running: integer(row, at.running),
-      drainUntil: integerOrNull(row, at.drainUntil),
-    }));
-  }
-}
-
-async function reportsBetween(
-  database: Pick<Database, "read">,
-  names: Names,
-  ...range: Parameters<NodeReports["between"]>
-): Promise<readonly NodeReport[]> {
-  return (await database.read(reportStatements(names).between, range)).map(reportOf);
-}
-
-/** The reports of processes, and the tasks that they run. */
-export function reportStatements({ report, owner, task }: Names) {
-  const all = reportTable.list();
-  return {
-    /** Also deletes old reports, unless others are deleting them. */
-    write: `WITH old AS (
-        SELECT minute, owner FROM ${report} WHERE minute < $4 ORDER BY minute, owner LIMIT 1000 FOR UPDATE SKIP LOCKED
-      ), gone AS (DELETE FROM ${report} USING old WHERE report.minute = old.minute AND report.owner = old.owner)
-      INSERT INTO ${report} (${all}) VALUES ($1, $2, $3) ON CONFLICT (minute, owner) DO UPDATE SET body = excluded.body`,
-    between: `SELECT ${all} FROM ${report} WHERE minute BETWEEN $1 AND $2 ORDER BY minute DESC LIMIT $3`,
-    /** A range, so that the order uses the index: for an owner without tasks, all running tasks would be scanned otherwise. */
-    owners: `SELECT id, (SELECT count(*)::int FROM (
-        SELECT 1 FROM ${task} WHERE task.state = 'running' AND task.owner >= living.id AND task.owner <= living.id
-          AND task.waiting = 0 AND task.open_inputs IS NULL
-        ORDER BY task.owner, task.id LIMIT $2) AS held), drain_until
-      FROM (SELECT id, drain_until FROM ${owner} WHERE ${seemsToLive("$1::float8")}) AS living ORDER BY id`,
-  };
-}
-
-export type ReportStatements = ReturnType<typeof reportStatements>;
-
 const toolAt = columnsOf(["tool"]);
 const keyAt = columnsOf(["key"]);
+const causeAt = columnsOf(["cause"]);
 
 const lengthAt = columnsOf(["tool", "state", "tasks", "since"]);
 const states = { ready: true, parked: true } as const;
@@ -269,13 +199,36 @@ interface AdminParts {
 }
 
 function causesIn(sql: AdminStatements, open: () => AdminParts): FailureCauses {
+  const read = (
+    statement: string,
+    searched: readonly SqlValue[],
+    from: string,
+    limit: number,
+  ): Promise<FailedTask[]> =>
+    readableTasks(
+      limit,
+      (last, count) =>
+        open().database.read(statement, [...searched, last === undefined ? from : String(last[0]), count]),
+      (row) => failedTask.decode(row),
+    );
   return {
-    async failed(before, limit) {
+    async failed(before, limit, cause) {
       const end = before === null ? behindAllTexts : toStored(before);
-      return failedIn(await open().database.read(sql.failed, [end, limit]));
+      if (cause === undefined) return read(sql.failed, [], end, limit);
+      return read(sql.failedOfCause, [toStored(cause)], end, limit);
     },
-    first: async (cause) => failedIn(await open().database.read(sql.firstOfCause, [toStored(cause)]))[0],
-    next: async (cause) => failedIn(await open().database.read(sql.nextCause, [toStored(cause)]))[0],
+    first: async (cause) => (await read(sql.firstOfCause, [toStored(cause)], "", 1))[0],
+    async names(limit) {
+      const names: string[] = [];
+      // One seek for each: what seeks them all in one statement is planned to read every failed task.
+      for (let last = ""; names.length < limit;) {
+        const [row] = await open().database.read(sql.nextCause, [last]);
+        if (row === undefined) break;
+        last = String(row[0]);
+        names.push(textOrStored(row, causeAt.cause));
+      }
+      return names;
+    },
     async marks() {
       const { database } = open();
       const rows = await database.read(sql.causeMarks);
@@ -322,7 +275,7 @@ export class PostgresAdmin implements AdminStore {
     return readableTasks(
       limit,
       (last, count) => database.read(tasks, [...values, last === undefined ? end : String(last[0]), count]),
-      database.codecs.reading,
+      (row) => recordOf(row, database.codecs.reading),
     );
   }
 

@@ -182,7 +182,7 @@ export class PostgresReader {
       limit,
       (last, count) =>
         this.#database.read(sql, [...values, last === undefined ? end : String(last[0]), whole(now), count]),
-      this.#codec,
+      (row) => recordOf(row, this.#codec),
     );
   }
 
@@ -194,7 +194,7 @@ export class PostgresReader {
           last === undefined ? toStored(after) : String(last[0]),
           count,
         ]),
-      this.#codec,
+      (row) => recordOf(row, this.#codec),
     );
   }
 

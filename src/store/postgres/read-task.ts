@@ -38,19 +38,25 @@ export function recordIfReadable(row: Row, codec: Codec): TaskRecord | undefined
 }
 
 /**
- * Up to `limit` tasks of rows that begin with `recordColumns`. Unreadable ones do not make a page shorter. `page` gets the rows after one,
- * or from the beginning without one.
+ * Up to `limit` tasks. Those whose rows cannot be read do not make a page shorter. `page` gets the rows after one, or from the beginning
+ * without one.
  */
-export async function readableTasks(
+export async function readableTasks<Task>(
   limit: number,
   page: (after: Row | undefined, limit: number) => Promise<readonly Row[]>,
-  codec: Codec,
-): Promise<TaskRecord[]> {
-  const tasks: TaskRecord[] = [];
+  read: (row: Row) => Task,
+): Promise<Task[]> {
+  const tasks: Task[] = [];
   for (let last: Row | undefined; tasks.length < limit;) {
     const wanted = limit - tasks.length;
     const rows = await page(last, wanted);
-    tasks.push(...rows.flatMap((row) => recordIfReadable(row, codec) ?? []));
+    for (const row of rows) {
+      try {
+        tasks.push(read(row));
+      } catch {
+        // A claim, a wake or a reclaim reports it.
+      }
+    }
     if (rows.length < wanted) break;
     last = rows.at(-1);
   }

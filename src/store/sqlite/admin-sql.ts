@@ -66,10 +66,12 @@ export const countParked = `
 
 export const selectFailed = `
   SELECT ${failedTask.list()} FROM task INDEXED BY task_failed WHERE ${isFailed} AND id < ? ORDER BY id DESC LIMIT ? + 0`;
+export const selectFailedOfCause = `
+  SELECT ${failedTask.list()} FROM task INDEXED BY task_cause WHERE ${isFailed} AND cause = ? AND id < ? ORDER BY id DESC LIMIT ? + 0`;
 export const selectFirstOfCause = `
-  SELECT ${failedTask.list()} FROM task INDEXED BY task_cause WHERE ${isFailed} AND cause = ? ORDER BY id LIMIT 1`;
+  SELECT ${failedTask.list()} FROM task INDEXED BY task_cause WHERE ${isFailed} AND cause = ? AND id > ? ORDER BY id LIMIT ? + 0`;
 export const selectNextCause = `
-  SELECT ${failedTask.list()} FROM task INDEXED BY task_cause WHERE ${isFailed} AND cause > ? ORDER BY cause, id LIMIT 1`;
+  SELECT cause FROM task INDEXED BY task_cause WHERE ${isFailed} AND cause > ? ORDER BY cause LIMIT 1`;
 
 export const selectFailedKeys = "SELECT key FROM journal WHERE task_id = ? AND error IS NOT NULL LIMIT ? + 0";
 

@@ -1,18 +1,19 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { StoredAction, TaskRecord } from "../../task/record.ts";
-import { columnsOf, inClear, integer, text, textOrStored, toStored } from "../row.ts";
+import { columnsOf, inClear, integer, type Row, text, textOrStored, toStored } from "../row.ts";
 import { saysNothing, type CauseMark } from "../../task/cause.ts";
-import { failedIn, type FailedTask } from "../tables/task.ts";
+import { failedTask, type FailedTask } from "../tables/task.ts";
 import { actionTable, actionsKeptMs, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
 import type { EndedAs, PausedTool, TaskRange } from "../admin-store.ts";
 import type { TableWrite } from "../table-write.ts";
 import * as sql from "./admin-sql.ts";
 import { behindAllTexts, readablePage } from "./readable-rows.ts";
-import type { RowStatement, Statements } from "./statements.ts";
+import { recordOf, type RowStatement, type Statements } from "./statements.ts";
 
 const countAt = columnsOf(["count"]);
 const toolAt = columnsOf(["tool"]);
 const keyAt = columnsOf(["key"]);
+const causeAt = columnsOf(["cause"]);
 
 interface RangeStatements {
   readonly tasks: RowStatement;
@@ -34,7 +35,7 @@ export class SqliteAdmin {
       from,
       limit,
       (end, count) => statements.tasks.all(...values, end, count),
-      this.#sql.codec,
+      (row) => recordOf(row, this.#sql.codec),
     );
   }
 
@@ -70,18 +71,31 @@ export class SqliteAdmin {
     return this.#sql.all(sql.selectPaused).map((row) => pausedToolTable.read("", row, inClear));
   }
 
-  failed(before: string | null, limit: number): readonly FailedTask[] {
-    return failedIn(
-      this.#sql.all(sql.selectFailed, before === null ? behindAllTexts : toStored(before), limit),
+  failed(before: string | null, limit: number, cause?: string): readonly FailedTask[] {
+    const page = (from: SQLInputValue, count: number): readonly Row[] =>
+      cause === undefined
+        ? this.#sql.all(sql.selectFailed, from, count)
+        : this.#sql.all(sql.selectFailedOfCause, toStored(cause), from, count);
+    return readablePage(before === null ? behindAllTexts : toStored(before), limit, page, (row) =>
+      failedTask.decode(row),
     );
   }
 
   firstOf(cause: string): FailedTask | undefined {
-    return failedIn(this.#sql.all(sql.selectFirstOfCause, toStored(cause)))[0];
+    return readablePage(
+      "",
+      1,
+      (from, count) => this.#sql.all(sql.selectFirstOfCause, toStored(cause), from, count),
+      (row) => failedTask.decode(row),
+    )[0];
   }
 
-  nextCause(cause: string): FailedTask | undefined {
-    return failedIn(this.#sql.all(sql.selectNextCause, toStored(cause)))[0];
+  causeNames(limit: number): string[] {
+    const names: string[] = [];
+    const next = this.#sql.rows(sql.selectNextCause);
+    for (let row = next.get(""); row !== undefined && names.length < limit; row = next.get(row[0] ?? null))
+      names.push(textOrStored(row, causeAt.cause));
+    return names;
   }
 
   marks(): CauseMark[] {

@@ -254,7 +254,7 @@ export class SqliteReader {
     limit: number,
     page: (from: SQLInputValue, limit: number) => Row[],
   ): TaskRecord[] {
-    return readablePage(from, limit, page, this.#sql.codec);
+    return readablePage(from, limit, page, (row) => recordOf(row, this.#sql.codec));
   }
 
   due(now: number, limit: number): string[] {

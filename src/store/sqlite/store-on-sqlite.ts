@@ -181,9 +181,9 @@ export class StoreOnSqlite implements TaskStore {
     failedKeys: (taskId, limit) => this.#readTask(taskId, ({ admin }) => admin.failedKeys(taskId, limit)),
     paused: () => this.#read(({ admin }) => admin.paused()),
     causes: {
-      failed: (before, limit) => this.#read(({ admin }) => admin.failed(before, limit)),
+      failed: (...page) => this.#read(({ admin }) => admin.failed(...page)),
       first: (cause) => this.#read(({ admin }) => admin.firstOf(cause)),
-      next: (cause) => this.#read(({ admin }) => admin.nextCause(cause)),
+      names: (limit) => this.#read(({ admin }) => admin.causeNames(limit)),
       marks: () => this.#read(({ admin }) => admin.marks()),
     },
     bulk: bulkOf((read) => this.#read(({ bulk }) => read(bulk))),

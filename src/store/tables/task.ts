@@ -303,17 +303,6 @@ export type FailedTask = Pick<
   "id" | "tool" | "parent" | "toolVersion" | "principal" | "finishedAt" | "cause" | "retriedAs"
 >;
 
-/** The readable ones among rows: damaged rows, and those of other versions, are left out. */
-export function failedIn(rows: readonly Row[]): readonly FailedTask[] {
-  return rows.flatMap((row) => {
-    try {
-      return failedTask.decode(row);
-    } catch {
-      return [];
-    }
-  });
-}
-
 /** What statements select for `recordOf`. */
 export const recordColumns = [...taskTable.names, "proof"] as const;
 
