@@ -112,7 +112,7 @@ export function makeParts(services: Services): Parts {
   services.clock.onJump((setBackMs) => {
     timers.look();
     sweeper.look(setBackMs > 0);
-    if (setBackMs > 0) attempts.setBack(setBackMs, (task, endedAt) => sweeper.end(task, endedAt));
+    if (setBackMs > 0) attempts.setBack(setBackMs, (id, endedAt) => sweeper.end(id, endedAt));
     webhooks.look();
   });
   return {

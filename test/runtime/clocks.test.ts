@@ -7,6 +7,7 @@ import { Registry } from "../../src/runtime/tool/registry.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
+import { type BeforeCall, storeFailed } from "./watched-store.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -128,6 +129,26 @@ describe("a clock that is set back", () => {
     const states = await Promise.all(ids.map(async (id) => (await process.ended(id)).task.state));
     expect(states).toEqual(ids.map(() => "settled"));
   });
+
+  it.each(["wake", "expire"] as const)(
+    "lets them end in time also if the first %s fails then",
+    async (call) => {
+      let left = 0;
+      const before: BeforeCall = (asked) => {
+        if (asked !== call || left === 0) return;
+        left -= 1;
+        throw storeFailed();
+      };
+      const process = await Process.started({ tools: stored, options: { ttlMs: 4 * day }, before });
+      const id = await process.callId(call === "wake" ? "sleep" : "runs");
+      await rest();
+      await process.clock.advance(1_500);
+      process.clock.jump(-day);
+      left = 1;
+      for (let passed = 0; passed < 12; passed++) await process.clock.advance(1_000);
+      expect([left, (await process.get(id)).task.state]).toEqual([0, "settled"]);
+    },
+  );
 
   it("twice, and a wait that began between, end in time too", async () => {
     const process = await Process.started({ tools: stored, options: { ttlMs: 4 * day } });

@@ -290,7 +290,7 @@ export class Dispatcher {
     const { store, clock } = services;
     const { id, token } = task;
     const now = clock.now();
-    if (plan.do === "end") await sweeper.end(task);
+    if (plan.do === "end") await sweeper.end(task.id);
     else if (plan.do === "cancel") await store.write({ type: "cancel", now, id });
     else if (token !== null) await store.write({ type: "settle", now, id, token, ...plan.ending });
   }

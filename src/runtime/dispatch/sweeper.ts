@@ -84,13 +84,8 @@ export class Sweeper {
     const { cancelBy } = task;
     const isLeft = cancelBy !== null && cancelBy <= now && cancelBy > now - this.#yieldMs;
     if (!hasExpired(task, now) || isLeft) return task;
-    await this.end(task);
+    await this.end(task.id);
     return (await this.#services.store.get(task.id)) ?? task;
-  }
-
-  /** Ends a task that has expired at `now`, even if others should come first. */
-  async end({ id }: TaskRecord, now = this.#services.clock.now()): Promise<void> {
-    await this.#end(id, now);
   }
 
   get #yieldMs(): number {
@@ -156,7 +151,7 @@ export class Sweeper {
       const passedOver = failed.size + this.#endless.size;
       const found = await store.due(until, batch + passedOver);
       const due = found.filter((id) => !failed.has(id) && !this.#endless.has(id));
-      const ended = await Promise.all(due.map((id) => this.#end(id, now)));
+      const ended = await Promise.all(due.map((id) => this.end(id, now)));
       // One that cannot be ended must not keep the others alive.
       for (const [index, id] of due.entries()) if (ended[index] === false) failed.add(id);
       const storeFails = due.length > 0 && !ended.includes(true);
@@ -164,8 +159,8 @@ export class Sweeper {
     }
   }
 
-  /** False if the store failed, and a retry may succeed. */
-  async #end(id: string, now: number): Promise<boolean> {
+  /** Ends a task that has expired at `now`, even if others should come first. False if the store failed, and a retry may succeed. */
+  async end(id: string, now = this.#services.clock.now()): Promise<boolean> {
     const { store, options, onError, unreadable } = this.#services;
     const visibleUntil = now + options.expiredVisibleMs;
     const ending = endingOf(errorOutcome(expiredError));
@@ -193,15 +188,22 @@ export class Sweeper {
 
   async #wakeDue(yieldMs: number): Promise<void> {
     const { store, clock, unreadable } = this.#services;
-    const until = this.#setBack ? { until: latestTime } : {};
-    this.#setBack = false;
-    for (;;) {
-      const result = await store.write({ type: "wake", now: clock.now() - yieldMs, ...until, limit: batch });
-      for (const { id, problem } of result.unreadable) {
-        unreadable.report(id, new HoldfastError("task_unreadable", problem));
+    const wasSetBack = this.#setBack;
+    const until = wasSetBack ? { until: latestTime } : {};
+    this.#setBack = false; // by then; it may be set back meanwhile
+    try {
+      for (;;) {
+        const wake = { type: "wake", now: clock.now() - yieldMs, ...until, limit: batch } as const;
+        const result = await store.write<"wake">(wake);
+        for (const { id, problem } of result.unreadable) {
+          unreadable.report(id, new HoldfastError("task_unreadable", problem));
+        }
+        if (result.woken > 0) this.#listeners.onWoken?.();
+        if (result.woken < batch || this.#stopped) return;
       }
-      if (result.woken > 0) this.#listeners.onWoken?.();
-      if (result.woken < batch || this.#stopped) return;
+    } catch (error) {
+      this.#setBack ||= wasSetBack; // the next sweep wakes them
+      throw error;
     }
   }
 

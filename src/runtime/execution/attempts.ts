@@ -39,6 +39,9 @@ export interface AttemptsSetup {
   readonly onSweepAt: (at: number | null) => void;
 }
 
+/** How long an end that the store did not take is not tried again, in ms. */
+const pauseAfterErrorMs = 5_000;
+
 const damaged = "The stored data of this task is damaged, so the task cannot run.";
 
 const undecrypted =
@@ -230,15 +233,19 @@ export class Attempts implements TaskHolder, AttemptHost {
   }
 
   /** The clock was set back by so much: who waits here does so in memory, and a task that runs ends when it would have ended. */
-  setBack(ms: number, end: (task: TaskRecord, endsAt: number) => Promise<void>): void {
+  setBack(ms: number, end: (id: string, endsAt: number) => Promise<boolean>): void {
     this.#parking.keep();
+    const { timers } = this.#setup;
     const now = this.#services.clock.now() + ms;
-    for (const held of this.#live.values()) {
-      const { endsAt, record } = held;
+    for (const { endsAt, record } of this.#live.values()) {
       if (endsAt === null) continue;
-      this.#setup.timers.after(endsAt - now, () => {
-        if (this.#live.get(record.id) === held && held.endsAt === endsAt) void end(record, endsAt);
-      });
+      const { id, token } = record; // and no more of what may be over long before
+      const endOnce = async (): Promise<void> => {
+        const held = this.#live.get(id);
+        if (held?.record.token !== token || held.endsAt !== endsAt) return;
+        if (!(await end(id, endsAt))) timers.after(pauseAfterErrorMs, () => void endOnce());
+      };
+      timers.after(endsAt - now, () => void endOnce());
     }
   }
 
