@@ -90,6 +90,7 @@ export class BodyReads {
     let text = "";
     try {
       for (let next = await reader.read(); !next.done; next = await reader.read()) {
+        if (!ArrayBuffer.isView(next.value)) throw notBytes();
         this.#received(read, next.value.byteLength);
         if (read.bytes > maxBytes) read.refuse(tooLarge(maxBytes));
         if (refusal !== undefined) break;
@@ -97,6 +98,7 @@ export class BodyReads {
       }
       return refusal ?? text + decoder.decode();
     } catch (error) {
+      if (error instanceof HoldfastError) throw error;
       read.refuse(isOfDecoder(error) ? notUtf8() : brokenOff());
       return refusal ?? brokenOff();
     } finally {
@@ -140,6 +142,14 @@ export class BodyReads {
     const [oldest] = this.#reads;
     oldest?.refuse(tooManyPending());
   }
+}
+
+/** A `Request` takes any stream; what has no length would make the count of all bodies useless. */
+function notBytes(): HoldfastError {
+  return new HoldfastError(
+    "configuration",
+    "The body of the Request is a stream of something other than bytes. Make it of Uint8Array, or pass parsedBody.",
+  );
 }
 
 function isOfDecoder(error: unknown): boolean {

@@ -145,7 +145,7 @@ it("says what is wrong where a body was read and nobody has it", async () => {
   ]);
 });
 
-it("takes the body and the caller that a framework of fetch hands on", async () => {
+function fetchHandler() {
   const errors: unknown[] = [];
   const tasks = createTasks({ store: memoryStore(), onError: (error) => errors.push(error) });
   tasks.tool("bare", {}, () => text("bare"));
@@ -154,6 +154,11 @@ it("takes the body and the caller that a framework of fetch hands on", async () 
     { allowedHosts: "any" },
   );
   onTestFinished(() => handler.close());
+  return { handler, errors };
+}
+
+it("takes the body and the caller that a framework of fetch hands on", async () => {
+  const { handler, errors } = fetchHandler();
   const authInfo = { token: "t", clientId: "app", scopes: [], extra: { sub: "ann" } };
   const peer = new StatelessClient("http://reports.example/mcp", async (url, init) => {
     const request = new Request(url, init);
@@ -167,4 +172,17 @@ it("takes the body and the caller that a framework of fetch hands on", async () 
   });
   expect((await careless.call("bare")).status).toBe(500);
   expect(errors).toMatchObject([{ message: expect.stringContaining("parsedBody") as unknown }]);
+});
+
+it("refuses a body that is a stream of strings, and counts those of others as before", async () => {
+  const { handler, errors } = fetchHandler();
+  const of = (body: () => BodyInit) =>
+    new StatelessClient("http://reports.example/mcp", (url, { headers, method } = {}) =>
+      handler.fetch(new Request(url, { headers, method, body: body(), duplex: "half" } as RequestInit)),
+    );
+  const listing = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+  expect((await of(() => ReadableStream.from([listing])).call("bare")).status).toBe(500);
+  expect(errors).toMatchObject([{ message: expect.stringContaining("Uint8Array") as unknown }]);
+  const large = Buffer.alloc(100_000, " ");
+  expect((await of(() => ReadableStream.from([large, Buffer.from("{}")])).call("bare")).status).toBe(400);
 });
