@@ -57,8 +57,20 @@ export function resolveSdkV1Options(given: SdkV1Options): SdkV1Settings {
     onRestart: validOnRestart(given.onRestart ?? "fail"),
     ttlMs: validTtl("ttlMs", given.ttlMs, defaultSettings.keepMs),
     maxTtlMs: validTtl("maxTtlMs", given.maxTtlMs, defaultSettings.maxTtlMs),
-    owner: given.owner ?? ((sessionId) => sessionId),
+    owner: checkedOwner(given.owner ?? ((sessionId) => sessionId)),
     onError: errorReporter(given.onError),
+  };
+}
+
+/** What is no name must neither own tasks nor find them: null would be everybody, and a promise nobody. */
+function checkedOwner(owner: Exclude<SdkV1Options["owner"], undefined>): SdkV1Settings["owner"] {
+  return (sessionId) => {
+    const name: unknown = owner(sessionId);
+    if (name === undefined || typeof name === "string") return name;
+    throw new HoldfastError(
+      "configuration",
+      `owner returned ${shown(name)}. It must return the name of a user, or undefined for a caller who may see all tasks.`,
+    );
   };
 }
 

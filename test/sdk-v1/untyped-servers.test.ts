@@ -3,7 +3,7 @@ import type {
   TaskMessageQueue,
   TaskStore,
 } from "@modelcontextprotocol/sdk/experimental/tasks";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { memoryDatabase, memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { openTasks } from "../../src/sdk-v1/open-tasks.ts";
 import type { SdkV1Options } from "../../src/sdk-v1/options.ts";
@@ -107,4 +107,19 @@ it("an onRestart without a return fails the start, and the next start decides", 
 it("an onRestart of an unknown name is refused", async () => {
   const { next } = await afterStop({ onRestart: "resume" as never });
   await expect(next()).rejects.toMatchObject({ code: "configuration" });
+});
+
+it.each([
+  ["null", null],
+  ["a promise", Promise.resolve("ann")],
+])("an owner that is %s neither owns tasks nor sees them", async (_, returned) => {
+  const answers: unknown[] = [undefined];
+  const owner = () => (answers.length > 0 ? answers.shift() : returned) as string | undefined;
+  const { taskStore, close } = await openTasks({ owner, store: memoryStore() });
+  onTestFinished(close);
+  const { taskId } = await taskStore.createTask({}, 1, call);
+  const refused = { code: "configuration", message: expect.stringContaining("owner returned") as string };
+  await expect(taskStore.createTask({}, 1, call)).rejects.toMatchObject(refused);
+  await expect(taskStore.getTask(taskId)).rejects.toMatchObject(refused);
+  await expect(taskStore.listTasks()).rejects.toMatchObject(refused);
 });
