@@ -176,7 +176,7 @@ it("takes the body and the caller that a framework of fetch hands on", async () 
 
 it("refuses a body that is a stream of strings, and counts those of others as before", async () => {
   const { handler, errors } = fetchHandler();
-  const of = (body: () => BodyInit) =>
+  const of = (body: () => ReadableStream) =>
     new StatelessClient("http://reports.example/mcp", (url, { headers, method } = {}) =>
       handler.fetch(new Request(url, { headers, method, body: body(), duplex: "half" } as RequestInit)),
     );
