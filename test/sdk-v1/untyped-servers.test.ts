@@ -115,8 +115,9 @@ it.each([
 ])("an owner that is %s neither owns tasks nor sees them", async (_, returned) => {
   const answers: unknown[] = [undefined];
   const owner = () => (answers.length > 0 ? answers.shift() : returned) as string | undefined;
-  const { taskStore, close } = await openTasks({ owner, store: memoryStore() });
-  onTestFinished(close);
+  const opened = await openTasks({ owner, store: memoryStore() });
+  onTestFinished(() => opened.close());
+  const { taskStore } = opened;
   const { taskId } = await taskStore.createTask({}, 1, call);
   const refused = { code: "configuration", message: expect.stringContaining("owner returned") as string };
   await expect(taskStore.createTask({}, 1, call)).rejects.toMatchObject(refused);
