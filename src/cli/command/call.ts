@@ -9,7 +9,7 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import { exitCodes, type ExitCode } from "../errors.ts";
+import type { ExitCode } from "../errors.ts";
 import { SaveFolder } from "../output/save-content.ts";
 import { taskJson } from "../output/task-json.ts";
 import { endsWithCommand } from "../server/find-server.ts";
@@ -45,9 +45,8 @@ export async function call(context: Context, command: Given<"call">): Promise<Ex
           "Its server stops now. If it keeps tasks on disk, the task continues when the server is started again.",
         );
       display.end();
-      if (output.json) await output.printJson(taskJson(await handle.get({ signal }), origin));
-      else await output.print(`${handle.taskId}\n`);
-      return exitCodes.done;
+      const json = output.json ? taskJson(await handle.get({ signal }), origin) : {};
+      return output.say({ json, text: `${handle.taskId}\n` });
     }
     const { taskId } = handle;
     const started = { taskId, tool, watchCommand: watchCommand(taskId), serverEnds };

@@ -6,7 +6,7 @@ import { basename } from "node:path";
 import { wrapped } from "../output/table.ts";
 import { nearest } from "../arguments/words.ts";
 import type { Context } from "../context.ts";
-import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
+import { type ExitCode, UsageError } from "../errors.ts";
 import type { DocsJson, TopicsJson } from "../output/json-shapes.ts";
 import { packageRoot } from "../user-folders.ts";
 
@@ -158,34 +158,27 @@ export async function docs(
 }
 
 async function listTopics({ output }: Context, pages: readonly Page[]): Promise<ExitCode> {
-  if (output.json) {
-    const topics = pages.map(({ topic, part, title }) => ({ topic, part, title }));
-    await output.printJson({ topics } satisfies TopicsJson);
-    return exitCodes.done;
-  }
+  const topics = pages.map(({ topic, part, title }) => ({ topic, part, title }));
   const width = Math.max(...pages.map(({ topic }) => topic.length));
   const listed = parts.flatMap((part) => {
     const of = pages.filter((page) => page.part === part);
     if (of.length === 0) return [];
     return [`${titleOf(part)}:`, ...of.map(({ topic, title }) => `  ${topic.padEnd(width)}  ${title}`), ""];
   });
-  await output.print(
-    `${listed.join("\n")}\nholdfast docs TOPIC prints a page, holdfast docs CODE what an error code means, and\nholdfast docs WORDS searches all pages. holdfast docs AGENTS.md prints rules for\ncoding agents, to keep in your project.\n`,
-  );
-  return exitCodes.done;
+  return output.say({
+    json: { topics } satisfies TopicsJson,
+    text: `${listed.join("\n")}\nholdfast docs TOPIC prints a page, holdfast docs CODE what an error code means, and\nholdfast docs WORDS searches all pages. holdfast docs AGENTS.md prints rules for\ncoding agents, to keep in your project.\n`,
+  });
 }
 
 async function show({ io, output }: Context, topic: string, text: string): Promise<ExitCode> {
-  if (output.json) {
-    await output.printJson({ topic, text } satisfies DocsJson);
-    return exitCodes.done;
-  }
   const { columns } = output;
   const shown = columns === undefined ? text : markdownText(text, Math.min(columns, 100));
   const { rows } = io.stdout;
-  const isLong = columns !== undefined && rows !== undefined && shown.split("\n").length > rows;
-  if (!isLong || !(await paged(io.env["PAGER"] ?? "less -FRX", shown))) await output.print(shown);
-  return exitCodes.done;
+  const isLong =
+    !output.json && columns !== undefined && rows !== undefined && shown.split("\n").length > rows;
+  const isPaged = isLong && (await paged(io.env["PAGER"] ?? "less -FRX", shown));
+  return output.say({ json: { topic, text } satisfies DocsJson, text: isPaged ? "" : shown });
 }
 
 /** Shows a text in the user's pager; false if there is none. */

@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import { sizeText } from "../output/amounts.ts";
 import { fittedTable, type Column } from "../output/table.ts";
-import type { Output } from "../output/output.ts";
+import type { Output, Said } from "../output/output.ts";
 import { isArtifact, linksOf, saveContent, SaveFolder, saveResource } from "../output/save-content.ts";
 import { withNewline } from "../output/show-content.ts";
 import { request, serverInfo, type Session, withServer } from "../server/with-server.ts";
@@ -95,14 +95,15 @@ async function readOnce(
     (await (isSaved
       ? saveContent([{ type: "resource_link", uri, name: uri }], folder, links)
       : saveResource(result, folder, links)));
-  if (output.json) {
-    const document = { server: server.shown, uri, result, ...(files && { saved: files.saved }) };
-    await output.printJson(document, { line: options.follow === true });
-  } else if (files !== undefined) await output.print(files.text);
-  else await printContents(uri, result, output, options.maxChars);
   const problems = files?.problems ?? [];
-  for (const problem of problems) output.note(`holdfast: ${problem}`);
-  return problems.length === 0 ? exitCodes.done : exitCodes.failed;
+  return output.say({
+    json: { server: server.shown, uri, result, ...(files && { saved: files.saved }) },
+    line: options.follow,
+    ...(files === undefined ? { maxChars: options.maxChars } : { text: files.text }),
+    ...(files === undefined && !output.json && contentsOf(uri, result, output)),
+    warnings: problems.map((problem) => `holdfast: ${problem}`),
+    code: problems.length === 0 ? exitCodes.done : exitCodes.failed,
+  });
 }
 
 /** Reads a resource, and again with each change that the server tells of, until the command is ended. */
@@ -138,30 +139,27 @@ async function follow(
 
 type Content = ReadResourceResult["contents"][number];
 
-/** Prints text unchanged, and bytes to a pipe. */
-async function printContents(
+/** Text unchanged, and bytes for a pipe. */
+function contentsOf(
   uri: string,
   { contents }: ReadResourceResult,
-  output: Output,
-  maxChars: number | undefined,
-): Promise<void> {
+  { isTerminal }: Output,
+): Pick<Said, "text" | "notes"> {
   const [first] = contents;
-  if (contents.length === 1 && first !== undefined && "blob" in first && !output.isTerminal) {
-    await output.writeBytes(Buffer.from(first.blob, "base64"));
-    return;
-  }
+  if (contents.length === 1 && first !== undefined && "blob" in first && !isTerminal)
+    return { text: Buffer.from(first.blob, "base64") };
   const binary = contents.find((content) => "blob" in content);
   if (binary !== undefined) {
-    const what = output.isTerminal
-      ? "is not written to a terminal"
-      : "cannot be separated from the other parts";
-    const how = output.isTerminal ? ", pipe it" : "";
+    const what = isTerminal ? "is not written to a terminal" : "cannot be separated from the other parts";
+    const how = isTerminal ? ", pipe it" : "";
     throw new UsageError(`${uri} has ${describe(binary)}, which ${what}: use --save DIR${how}, or --json.`);
   }
-  const isOnly = contents.length === 1 && !output.isTerminal;
+  const isOnly = contents.length === 1 && !isTerminal;
   const texts = contents.map((content) => ("text" in content ? content.text : ""));
-  await output.printUpTo(maxChars, texts.map((text) => (isOnly ? text : withNewline(text))).join(""));
-  if (contents.length === 0) output.note("holdfast: the resource is empty");
+  return {
+    text: texts.map((text) => (isOnly ? text : withNewline(text))).join(""),
+    notes: [contents.length === 0 && "holdfast: the resource is empty"],
+  };
 }
 
 function describe(content: Content): string {

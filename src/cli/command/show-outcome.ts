@@ -15,9 +15,9 @@ import { howToResume, type ShownTask } from "../terminal/terminal.ts";
 import type { Session } from "../server/with-server.ts";
 import { describeRpcError } from "../../client/reply/reply.ts";
 import { isExpiredError } from "../../task/outcome.ts";
-import type { Output } from "../output/output.ts";
+import type { Output, Said } from "../output/output.ts";
 import { urlsToVisit } from "../output/report-failure.ts";
-import { linksOf, saveContent, type SavedContent, type SaveFolder } from "../output/save-content.ts";
+import { linksOf, saveContent, type SaveFolder } from "../output/save-content.ts";
 import { showContent, showResultFor } from "../output/show-content.ts";
 import { directJson, taskJson, type TaskOrigin } from "../output/task-json.ts";
 
@@ -124,12 +124,11 @@ interface ShowOptions {
 
 /** Prints the outcome of a task, and returns the exit code. Removes the task from the list, unless something could not be saved. */
 export async function showOutcome(task: EndedTask, options: ShowOptions): Promise<ExitCode> {
-  const { origin, output, session, line = false } = options;
+  const { origin, output, session, line } = options;
   session.terminal.display.end();
-  const files = task.status === "completed" ? await savedFrom(task.result, options) : undefined;
-  if (output.json) await output.printJson({ ...taskJson(task, origin), ...savedJson(files) }, { line });
-  const code = await showEnd(task, options, files);
-  if (files === undefined || files.problems.length === 0) await session.printed();
+  const { json, ...said } = await endOf(task, options);
+  const code = await output.say({ ...said, json: { ...taskJson(task, origin), ...json }, line });
+  if ((said.warnings ?? []).length === 0) await session.printed();
   return code;
 }
 
@@ -137,63 +136,47 @@ export async function showOutcome(task: EndedTask, options: ShowOptions): Promis
 export async function showDirect(result: CallToolResult, options: ShowOptions): Promise<ExitCode> {
   const { origin, output, session } = options;
   session.terminal.display.end();
-  const files = await savedFrom(result, options);
-  if (output.json) await output.printJson({ ...directJson(result, origin), ...savedJson(files) });
-  return showResult(result, options, files);
+  const { json, ...said } = await resultOf(result, options);
+  return output.say({ ...said, json: { ...directJson(result, origin), ...json } });
 }
 
-async function savedFrom(
-  { content }: CallToolResult,
-  { folder, session: { client, signal } }: ShowOptions,
-): Promise<SavedContent | undefined> {
-  if (folder === undefined) return undefined;
-  return saveContent(content, folder, linksOf(client, signal));
+async function endOf(task: EndedTask, options: ShowOptions): Promise<Said> {
+  if (task.status === "completed") return resultOf(task.result, options);
+  if (task.status === "cancelled")
+    return { json: {}, notes: ["holdfast: cancelled"], code: exitCodes.cancelled };
+  const { error } = task;
+  return {
+    json: {},
+    notes: [`holdfast: failed: ${describeRpcError(error)}${urlsToVisit(error)}`],
+    code: isExpiredError(error) ? exitCodes.expired : exitCodes.failed,
+  };
 }
 
-function savedJson(files: SavedContent | undefined): { readonly saved?: readonly string[] } {
-  return files === undefined ? {} : { saved: files.saved };
-}
-
-async function showEnd(
-  task: EndedTask,
-  options: ShowOptions,
-  files: SavedContent | undefined,
-): Promise<ExitCode> {
-  const { output } = options;
-  switch (task.status) {
-    case "completed":
-      return showResult(task.result, options, files);
-    case "failed":
-      if (!output.json)
-        output.note(`holdfast: failed: ${describeRpcError(task.error)}${urlsToVisit(task.error)}`);
-      return isExpiredError(task.error) ? exitCodes.expired : exitCodes.failed;
-    case "cancelled":
-      if (!output.json) output.note("holdfast: cancelled");
-      return exitCodes.cancelled;
-  }
-}
-
-async function showResult(
+/** The result, with warnings about what could not be saved. */
+async function resultOf(
   result: CallToolResult,
-  options: ShowOptions,
-  files: SavedContent | undefined,
-): Promise<ExitCode> {
-  const { output } = options;
-  if (!output.json) await printResult(result, options, files);
-  for (const problem of files?.problems ?? []) output.note(`holdfast: ${problem}`);
-  if (result.isError === true) return exitCodes.errorResult;
-  return files === undefined || files.problems.length === 0 ? exitCodes.done : exitCodes.failed;
-}
-
-async function printResult(
-  result: CallToolResult,
-  { output, maxChars }: ShowOptions,
-  files: SavedContent | undefined,
-): Promise<void> {
-  if (files !== undefined && result.content.length > 0) return output.print(files.text);
+  { output, session: { client, signal }, folder, maxChars }: ShowOptions,
+): Promise<Said> {
+  const files = folder && (await saveContent(result.content, folder, linksOf(client, signal)));
+  const isSaved = files !== undefined && result.content.length > 0;
   const { columns } = output;
-  if (columns === undefined) return output.printUpTo(maxChars, showContent(result));
-  const { text, isCut } = showResultFor(result, columns);
-  await output.printUpTo(maxChars, text);
-  if (isCut) output.note("holdfast: cut to the terminal's width; --json prints all of it");
+  const { text, isCut } = isSaved
+    ? { text: files.text, isCut: false }
+    : columns === undefined
+      ? { text: showContent(result), isCut: false }
+      : showResultFor(result, columns);
+  const problems = files?.problems ?? [];
+  return {
+    json: files === undefined ? {} : { saved: files.saved },
+    text,
+    ...(!isSaved && { maxChars }),
+    notes: [isCut && "holdfast: cut to the terminal's width; --json prints all of it"],
+    warnings: problems.map((problem) => `holdfast: ${problem}`),
+    code:
+      result.isError === true
+        ? exitCodes.errorResult
+        : problems.length === 0
+          ? exitCodes.done
+          : exitCodes.failed,
+  };
 }

@@ -80,8 +80,7 @@ export async function logs(context: Context, { id, options }: Given<"logs">): Pr
     try {
       for await (const line of lines) {
         using _room = display.suspend();
-        if (output.json) await output.printJson(line, { line: true });
-        else await output.print(textOf(line));
+        await output.say({ json: line, line: true, text: textOf(line) });
       }
     } catch (error) {
       throw error === signal.reason && !(error instanceof TaskClientError) ? stopped(session) : error;
@@ -133,9 +132,7 @@ async function wait(context: Context, command: Given<"result">, printsStates: bo
     if (handle.taskId === null)
       return showDirect(await handle.result(), { origin, output, session, folder, maxChars });
     const task = await waitForTask(shown, handle, session, async (state) => {
-      if (output.json && printsStates && !hasEnded(state)) {
-        await output.printJson(taskJson(state, origin), { line: true });
-      }
+      if (printsStates && !hasEnded(state)) await output.say({ json: taskJson(state, origin), line: true });
     });
     return showOutcome(task, { origin, output, session, line: printsStates, folder, maxChars });
   });

@@ -8,11 +8,15 @@ export class BrokenPipe extends Error {
   override readonly name = "BrokenPipe";
 }
 
-/** What a command has to say when it is done. */
+/** What a command has to say when it is done, or each time that it has something. */
 export interface Said {
   readonly json: object;
-  /** On stdout, without `--json`. */
-  readonly text?: string;
+  /** Whether it is one of several JSON documents, one per line. */
+  readonly line?: boolean | undefined;
+  /** On stdout, without `--json`. Bytes are for pipes and files, which get them unchanged. */
+  readonly text?: string | Uint8Array;
+  /** How many characters of the text to print. Default: all. */
+  readonly maxChars?: number | undefined;
   /** On stderr, without `--json`. */
   readonly notes?: readonly (string | false)[];
   /** On stderr, whatever stdout is for. */
@@ -41,19 +45,8 @@ export class Output {
 
   /** Prints a server's text: sanitized for a terminal, unchanged for a program. */
   async print(text: string): Promise<void> {
+    if (text === "") return;
     await this.#write(this.#io.stdout.isTTY ? sanitizeText(text) : text);
-  }
-
-  /** The same, and at most so many characters of it. */
-  async printUpTo(maxChars: number | undefined, text: string): Promise<void> {
-    if (maxChars === undefined || text.length <= maxChars) return this.print(text);
-    await this.print(`${text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, "")}\n`);
-    this.note(`holdfast: these are the first ${maxChars} of ${text.length} characters, as --max-chars says`);
-  }
-
-  /** Writes to a pipe or a file, unchanged. */
-  async writeBytes(bytes: Uint8Array): Promise<void> {
-    await this.#write(bytes);
   }
 
   /** Prints a JSON document: indented on a terminal; on one line for programs, or with `line`. */
@@ -63,10 +56,19 @@ export class Output {
     await this.#write(`${this.#io.stdout.isTTY ? sanitizeText(text) : text}\n`);
   }
 
-  /** Prints the end of a command, and returns its exit code. */
-  async say({ json, text = "", notes = [], warnings = [], code = exitCodes.done }: Said): Promise<ExitCode> {
-    if (this.json) await this.printJson(json);
-    else if (text !== "") await this.print(text);
+  /** Prints it, and returns the exit code. */
+  async say(said: Said): Promise<ExitCode> {
+    const { json, line = false, text = "", maxChars = Infinity } = said;
+    const { notes = [], warnings = [], code = exitCodes.done } = said;
+    if (this.json) await this.printJson(json, { line });
+    else if (typeof text !== "string") await this.#write(text);
+    else if (text.length <= maxChars) await this.print(text);
+    else {
+      await this.print(`${text.slice(0, maxChars).replace(/[\uD800-\uDBFF]$/, "")}\n`);
+      this.note(
+        `holdfast: these are the first ${maxChars} of ${text.length} characters, as --max-chars says`,
+      );
+    }
     for (const note of [...warnings, ...(this.json ? [] : notes)])
       if (typeof note === "string") this.note(note);
     return code;

@@ -50,34 +50,29 @@ export async function actOnMany(context: Context, command: ManyTasks): Promise<E
     if (!isAgreed) throw new UsageError("Nothing was changed.");
     let failure: Error | undefined;
     if (!dryRun) ({ shown, failure } = await follow(context, selection, shown, session));
-    if (output.json) {
-      const { done, created, refused, counts } = shown;
-      const error = failure && { error: failure.message };
-      const document: ManyTasksJson = { action, dryRun, job, counts, done, created, refused, ...error };
-      await output.printJson(document);
-      if (failure !== undefined) return exitCodeOfAdmin(failure);
-    } else {
-      await report(context, shown, dryRun);
-      if (failure !== undefined) throw failure;
-    }
+    const { done, created, refused, counts } = shown;
+    const error = failure && { error: failure.message };
+    const json: ManyTasksJson = { action, dryRun, job, counts, done, created, refused, ...error };
+    await output.say({ json, ...reportOf(shown, dryRun) });
+    if (failure !== undefined && !output.json) throw failure;
+    if (failure !== undefined) return exitCodeOfAdmin(failure);
     if (interrupts.signal.aborted) return interruptedBy(interrupts);
     return shown.counts.refused > 0 ? exitCodes.failed : exitCodes.done;
   });
 }
 
 /** What became of a job so far. */
-export async function report(
-  { output }: Context,
-  { action, counts, refused }: BulkJobShown,
-  dryRun = false,
-): Promise<void> {
+function reportOf({ action, counts, refused }: BulkJobShown, dryRun: boolean) {
   const count = dryRun ? counts.open : counts.done;
-  await output.print(
-    `${tasksText(count)} ${dryRun ? "would be" : count === 1 ? "was" : "were"} ${doneTo[action]}\n`,
-  );
-  for (const { id, message } of refused.slice(0, 10)) output.note(`refused: ${id}: ${message}`);
-  if (counts.refused > 10) output.note(`refused: ${counts.refused - 10} more`);
-  if (!dryRun && counts.open > 0) output.note(`not done: ${tasksText(counts.open)}`);
+  const verb = dryRun ? "would be" : count === 1 ? "was" : "were";
+  return {
+    text: `${tasksText(count)} ${verb} ${doneTo[action]}\n`,
+    notes: [
+      ...refused.slice(0, 10).map(({ id, message }) => `refused: ${id}: ${message}`),
+      counts.refused > 10 && `refused: ${counts.refused - 10} more`,
+      !dryRun && counts.open > 0 && `not done: ${tasksText(counts.open)}`,
+    ],
+  };
 }
 
 async function agrees(
@@ -148,11 +143,7 @@ export async function showBulk(
   const { output } = context;
   return withAdmin(context, { place, options }, async ({ acts, admin }) => {
     const job = await (options.cancel === true ? acts().cancelBulk(id) : admin.bulkJob(id));
-    if (output.json) await output.printJson(job);
-    else {
-      await output.print(`${job.state}, by ${job.actor}\n`);
-      await report(context, job, job.state === "previewed");
-    }
-    return exitCodes.done;
+    const { text, notes } = reportOf(job, job.state === "previewed");
+    return output.say({ json: job, text: `${job.state}, by ${job.actor}\n${text}`, notes });
   });
 }

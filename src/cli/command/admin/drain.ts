@@ -3,7 +3,7 @@ import type { NodeSummary } from "../../../admin/activity.ts";
 import type { Admin } from "../../../admin/operations.ts";
 import { readTimeSpan } from "./selection.ts";
 import type { Context } from "../../context.ts";
-import { type ExitCode, exitCodes, UsageError } from "../../errors.ts";
+import { type ExitCode, UsageError } from "../../errors.ts";
 import { tasksText } from "../../output/amounts.ts";
 import { Progress } from "../../terminal/text.ts";
 import { withAdmin, type AdminOptions } from "./with-admin.ts";
@@ -40,9 +40,7 @@ export async function drain(
       node = (await admin.nodes()).find((each) => each.id === id) ?? { ...node, alive: false };
       progress.show(reached(node));
     }
-    if (output.json) await output.printJson(node);
-    else await output.print(`${node.host ?? id}:${node.pid ?? ""} ${reached(node)}\n`);
-    return exitCodes.done;
+    return await output.say({ json: node, text: `${node.host ?? id}:${node.pid ?? ""} ${reached(node)}\n` });
   });
 }
 

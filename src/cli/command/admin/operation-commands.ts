@@ -9,10 +9,10 @@ import { countOf, oneTask, optionOf, pastTime, selectingMany, wordOf } from "./s
 import { exactJson } from "../../arguments/parse-arguments.ts";
 import { idForms } from "../../declare.ts";
 import type { Context } from "../../context.ts";
-import { exitCodes, type ExitCode } from "../../errors.ts";
+import type { ExitCode } from "../../errors.ts";
 import { type AdminOptions, findTask } from "./with-admin.ts";
 import { actPages, readPages, type Page } from "./operation-pages.ts";
-import { noteBehind } from "./task-table.ts";
+import { behindText } from "./task-table.ts";
 
 // The commands of operations. Name, words, arguments, options and `--json` come from the table of operations, and the rest from
 // `operation-pages.ts`: a new operation is an entry there, and a page here. Commands that show several operations together, or go on
@@ -102,12 +102,11 @@ async function run(
     const shown = readsAs(admin, reader, () => undefined);
     const methods = operation.method === "GET" ? shown : act();
     const got = await (page.give?.(shown, input) ?? call(methods, operation, input));
-    if (output.json) await output.printJson(page.json?.(got, input) ?? (got as object));
-    else await output.print(page.text(got, input, { now: now(), cells: output.columns }));
-    const note = output.json ? undefined : page.note?.(got);
-    if (note !== undefined) output.note(note);
-    noteBehind(output, got);
-    return exitCodes.done;
+    return output.say({
+      json: page.json?.(got, input) ?? (got as object),
+      text: page.text(got, input, { now: now(), cells: output.columns }),
+      notes: [page.note?.(got) ?? false, behindText(got)],
+    });
   });
 }
 

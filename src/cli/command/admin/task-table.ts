@@ -1,6 +1,5 @@
 import type { Counts, TaskSummary, ToolCounts, WaitCounts } from "../../../admin/admin.ts";
 import { type Column, fittedTable } from "../../output/table.ts";
-import type { Output } from "../../output/output.ts";
 import { spanText, timeText } from "../../output/amounts.ts";
 import { duration } from "../../terminal/text.ts";
 
@@ -35,9 +34,9 @@ function ranText({ startedAt, finishedAt, attempt }: TaskSummary, now: number): 
 }
 
 /** Says that a list is older than now because it comes from a replica. */
-export function noteBehind(output: Output, given: unknown): void {
+export function behindText(given: unknown): string | false {
   const { behindMs = 0 } = (given ?? {}) as { readonly behindMs?: number };
-  if (behindMs > 0 && !output.json) output.note(`Read from a replica, ${spanText(behindMs)} behind.`);
+  return behindMs > 0 && `Read from a replica, ${spanText(behindMs)} behind.`;
 }
 
 type CountName = NonNullable<ToolCounts["estimated"]>[number];

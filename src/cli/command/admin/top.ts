@@ -69,10 +69,8 @@ export async function top(
   return withAdmin(context, { place, options: {}, endsItself: true }, async (session) => {
     const isLive = !output.json && options.once !== true && movesCursor(io.stdout, io.env);
     if (isLive) return watch(context, place, session);
-    const document = await readTop(session.admin, usualTasks);
-    if (output.json) await output.printJson(document);
-    else await output.print(frame(document, place, session.now(), output.columns));
-    return exitCodes.done;
+    const json = await readTop(session.admin, usualTasks);
+    return output.say({ json, text: frame(json, place, session.now(), output.columns) });
   });
 }
 
