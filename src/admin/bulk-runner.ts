@@ -1,5 +1,5 @@
 import type { ArtifactBlobs } from "../runtime/blobs/artifact-blobs.ts";
-import type { BulkJob, BulkTask } from "../task/bulk.ts";
+import { isHeld, type BulkJob, type BulkTask } from "../task/bulk.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { HoldfastError, isStoreFault } from "../task/fault.ts";
 import { TaskActs, type ActServices, type Recording } from "./act-on-task.ts";
@@ -75,7 +75,8 @@ export class BulkRunner {
     try {
       const jobs = (await this.#services.store.admin?.bulk.underWay(mostJobs)) ?? [];
       const now = this.#services.now();
-      for (const { id, heldUntil } of jobs) if ((heldUntil ?? 0) <= now) this.run(id).catch(() => undefined);
+      const hold = { now, until: now + leaseMs };
+      for (const job of jobs) if (!isHeld(job, hold)) this.run(job.id).catch(() => undefined);
     } catch {
       // The next look tries again.
     }

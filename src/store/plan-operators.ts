@@ -1,5 +1,12 @@
 import type { Refusal, TaskCommand } from "../task/command.ts";
-import type { BulkCommands, BulkJob, BulkPlace, BulkTask, StartCommands } from "../task/bulk.ts";
+import {
+  isHeld,
+  type BulkCommands,
+  type BulkJob,
+  type BulkPlace,
+  type BulkTask,
+  type StartCommands,
+} from "../task/bulk.ts";
 import type { Facts } from "./facts.ts";
 import type { Plan, TableWrite } from "./table-write.ts";
 import { extended } from "../task/expiry.ts";
@@ -13,7 +20,7 @@ export function planBulk(command: TaskCommand<keyof BulkCommands>, { bulkJob: be
     return { result: { ok: true }, writes: [{ do: "end_bulk_task", task: end }], changes: [] };
   }
   if (before === undefined) return refused("unknown");
-  const { startedAt, endedAt, heldBy, heldUntil } = before;
+  const { startedAt, endedAt, heldBy } = before;
   const { now } = command;
   switch (command.type) {
     case "start_bulk":
@@ -21,7 +28,7 @@ export function planBulk(command: TaskCommand<keyof BulkCommands>, { bulkJob: be
     case "hold_bulk":
       if (endedAt !== null) return refused("finished");
       if (startedAt === null) return refused("state");
-      if (heldBy !== owner && (heldUntil ?? 0) > now) return refused("awaited");
+      if (heldBy !== owner && isHeld(before, command)) return refused("awaited");
       return saved({ ...before, heldBy: owner, heldUntil: command.until });
     case "end_bulk":
       if (endedAt !== null) return refused("finished");

@@ -50,6 +50,17 @@ export interface BulkJob extends NewBulkJob {
   readonly heldUntil: number | null;
 }
 
+/**
+ * Whether a process has the job to itself. A hold that begins now lasts until `until`; one that lasts longer began before the clock was set
+ * back, and its process may be gone.
+ */
+export function isHeld(
+  { heldUntil }: Pick<BulkJob, "heldUntil">,
+  { now, until }: { readonly now: number; readonly until: number },
+): boolean {
+  return heldUntil !== null && heldUntil > now && heldUntil <= until;
+}
+
 /** How the action on a task of a job ended: it was done, or the task refused it. */
 export type BulkEnd = "done" | "refused";
 

@@ -142,6 +142,21 @@ it("goes on in another process where the one that worked on it is gone, or its s
   expect(await admin.bulkJob(job)).toMatchObject({ state: "done", done: ids, refused: [] });
 });
 
+it("goes on in time where the one that worked on it is gone, and the clock was set back since", async () => {
+  const { process, ids } = await withTasks(3);
+  const { store, clock } = process;
+  const { job } = await adminOf(process).as("ann").bulk("cancel", waiting, { dryRun: true });
+  await store.write({ type: "start_bulk", now: clock.now(), id: job });
+  const later = clock.now() + 3_600_000;
+  await store.write({ type: "hold_bulk", now: later, id: job, until: later + 10_000 });
+  const next = await process.crash({ tools: { waits } });
+  const runner = new BulkRunner(servicesOf(next));
+  runner.start();
+  for (let seconds = 0; seconds < 10; seconds++) await next.clock.advance(1_000);
+  await runner.stop();
+  expect(await adminOf(next).bulkJob(job)).toMatchObject({ state: "done", done: ids, refused: [] });
+});
+
 it("tries tasks again for which the store failed, and refuses those for which it fails for good", async () => {
   const { process, ids } = await withTasks(120);
   const { store, clock } = process;

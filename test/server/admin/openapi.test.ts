@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import type { Tasks } from "holdfast";
 import { sqliteStore } from "holdfast/sqlite";
 import type { TaskStore } from "holdfast/store";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
 import { routes } from "../../../src/admin/endpoint/request.ts";
 import { createQueued } from "../../../src/testing/sample-task.ts";
 import { databasePath, operated, type Asked, type Asking, type Operated } from "./operated.ts";
@@ -103,9 +103,12 @@ async function bulkJobs({ admin }: Tasks, store: TaskStore) {
   const selected = async (): Promise<string> =>
     (await ann.bulk("cancel", { tool: "gone" }, { dryRun: true })).job;
   const underWay = await selected();
-  const now = Date.now();
-  await store.write({ type: "start_bulk", now, id: underWay });
-  await store.write({ type: "hold_bulk", now, id: underWay, until: now + 3_600_000 }); // as if it took long
+  await store.write({ type: "start_bulk", now: Date.now(), id: underWay });
+  const hold = async (): Promise<unknown> =>
+    store.write({ type: "hold_bulk", now: Date.now(), id: underWay, until: Date.now() + 10_000 });
+  await hold();
+  const holding = setInterval(() => void hold().catch(() => undefined), 1_000); // as if it took long
+  onTestFinished(() => clearInterval(holding));
   return { job: await selected(), underWay, over: (await ann.bulk("cancel", { tool: "nothing" })).job };
 }
 
