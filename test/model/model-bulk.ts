@@ -27,8 +27,9 @@ export function bulk(model: Model, by: string, command: TaskCommand<keyof BulkCo
     const { now: endedAt, cancelledBy } = command;
     return changed(model, { ...job, endedAt, cancelledBy, heldBy: null, heldUntil: null });
   }
-  if (job.heldBy !== null && job.heldBy !== by && (job.heldUntil ?? 0) > command.now)
-    return refuse(model, "awaited");
+  const heldUntil = job.heldUntil ?? 0;
+  const isHeld = heldUntil > command.now && heldUntil <= command.until;
+  if (job.heldBy !== null && job.heldBy !== by && isHeld) return refuse(model, "awaited");
   return changed(model, { ...job, heldBy: by, heldUntil: command.until });
 }
 
