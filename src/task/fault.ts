@@ -33,7 +33,7 @@ export type FaultCode =
   | "step_timeout"
   // the thread of a step ended before its function did
   | "worker_crashed"
-  // a step failed after its handler had returned, which did not wait for it
+  // a step failed after its handler had returned, or a step, call or artifact did not come about before: the handler did not wait for it
   | "step_not_awaited"
   // an attempt worked longer without a break than its tool's `timeoutMs` allows
   | "attempt_timeout"

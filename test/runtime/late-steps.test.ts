@@ -75,6 +75,44 @@ it("tells it of a step that its handler started and did not let begin, of a task
   expect([runs, process.errors.length]).toEqual([0, 2]);
 });
 
+it.each<[string, Handler]>([
+  [
+    'A call of tool "order" of task .* did not run',
+    async (_, task) => {
+      await task.step("note", () => "noted");
+      void task.call("order", "order", {});
+      return text("ordered");
+    },
+  ],
+  [
+    'A call of tool "order" of task .* did not run',
+    async (_, task) => {
+      void task.all("orders", [{ tool: "order", arguments: {} }]);
+      return text("ordered");
+    },
+  ],
+  [
+    'Artifact "bill" of task .* was not stored',
+    async (_, task) => {
+      void task.artifact("bill", "12 EUR");
+      return text("ordered");
+    },
+  ],
+])("tells it too that %s, and nothing of a sleep", async (message, handler) => {
+  let orders = 0;
+  const order: Handler = () => text(`order ${++orders}`);
+  const leaves: Handler = (args, task) => {
+    void task.sleep("nap", 1_000);
+    return handler(args, task);
+  };
+  const process = await Process.started({ tools: { order, leaves } });
+  const id = await process.callId("leaves");
+  expect(bodyOf(await process.ended(id))).toEqual(text("ordered"));
+  await calm();
+  const told = { code: "step_not_awaited", message: expect.stringMatching(`^${message}`) as string };
+  expect([orders, process.errors]).toEqual([0, [expect.objectContaining(told)]]);
+});
+
 it("tells nothing of one that a failure, or the end of a race, has left behind", async () => {
   const fails: Handler = (_, task) => {
     void task.step("left", () => 1);

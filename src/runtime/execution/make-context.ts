@@ -30,9 +30,9 @@ import {
 import { elicit } from "../questions/form.ts";
 import { decodeValue } from "../stored-values.ts";
 import { runLoop, runPoll } from "./loop.ts";
-import { readStepOptions, runStep } from "./step.ts";
+import { neverBegan, readStepOptions, runStep } from "./step.ts";
 import { storeArtifact } from "./store-artifact.ts";
-import { assertOutsideStep, lineSource, type StepEffects } from "./step-try.ts";
+import { assertOutsideStep, lineSource, notAwaited, type StepEffects } from "./step-try.ts";
 import { taskVersion } from "./task-version.ts";
 import {
   eventOptions,
@@ -113,6 +113,15 @@ export function makeContext(
     return begin();
   };
   const entry = <T>(call: Promise<T>): Promise<T> => handled(run.reaching(call));
+  /** Of a call or a file; a wait that is left behind has lost nothing. */
+  const notLeft = <T>(what: string, happened: string, call: Promise<T>): Promise<T> => {
+    call.catch((error: unknown) => {
+      if (run.life.gaveResult) effects.report(notAwaited(run, what, happened, error));
+    });
+    return call; // and no promise after it, which would settle later than its turn
+  };
+  const callTool: typeof effects.call = (key, name, args) =>
+    notLeft(`A call of tool "${name}"`, neverBegan, effects.call(key, name, args));
   /** What a report comes to that is not stored; undefined for others, and those of a step, which last as long as its end. */
   const unstored = (): Promise<void> | undefined => {
     const unstoredReport = lineSource(run) === run.lineSource ? run.unstored() : undefined;
@@ -156,7 +165,7 @@ export function makeContext(
     options?: AllOptions,
   ): Promise<{ -readonly [Place in keyof Tools]: CallResult<Tools[Place]> }>;
   function all(key: JournalKey, calls: readonly ToolCall[], options: AllOptions = {}): Promise<unknown> {
-    return entry(outside(key, () => callAll(key, calls, options, (...one) => effects.call(...one))));
+    return entry(outside(key, () => callAll(key, calls, options, callTool)));
   }
 
   const context: TaskContext = {
@@ -185,7 +194,7 @@ export function makeContext(
       ask<CreateMessageResult>(key, "sampling/createMessage", params, options),
     roots: (key, options) => ask<ListRootsResult>(key, "roots/list", {}, options),
     call: <Called extends CalledTool>(key: JournalKey, tool: Called, ...[args]: CallRest<Called>) =>
-      entry(outside(key, () => effects.call(key, nameOf(tool), args) as Promise<CallResult<Called>>)),
+      entry(outside(key, () => callTool(key, nameOf(tool), args) as Promise<CallResult<Called>>)),
     all,
     renamed: (names) => run.keys.rename(names),
     version: (key, since) => entry(taskVersion(run, effects, clock, key, since)),
@@ -210,7 +219,10 @@ export function makeContext(
     },
     log: (level, text, data) => handled(append("log", [logBody(level, text, data, maxLogBytes)])),
     output: (content) => handled(append("output", outputBodies(content, maxOutputBytes))),
-    artifact: (name, data, options = {}) => entry(storeArtifact(run, clock, name, data, options)),
+    artifact: (name, data, options = {}) => {
+      const stored = storeArtifact(run, clock, name, data, options);
+      return entry(notLeft(`Artifact "${name}"`, "was not stored: its handler had returned before", stored));
+    },
     extend: (ttl) => update({ ttlMs: ttl }),
     pollInterval: (interval) => update({ pollIntervalMs: interval }),
   };

@@ -137,7 +137,10 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
     if (until !== undefined) return { again: { until, paused: pausedWith(0, null) } };
   } catch (given) {
     const thrown = refusalOf(given);
-    if (run.life.hasReturned) effects.report(failedLate(step, thrown));
+    if (run.life.hasReturned) {
+      const happened = `failed after its handler had returned: ${describeThrown(thrown)}`;
+      effects.report(notAwaited(run, `Step "${key}"`, happened, thrown));
+    }
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
     if (run.signal.aborted || isFault(thrown)) return { thrown };
     if (isNotYet(given)) {
@@ -162,22 +165,11 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
   }
 }
 
-/** The handler did not wait for the step, so that nobody else hears of it. */
-function failedLate<T>({ run, key }: Step<T>, cause: unknown): HoldfastError {
+/** The handler has returned its result, and did not wait for something that came to nothing: nobody else hears of it. */
+export function notAwaited({ setup }: Run, what: string, happened: string, cause: unknown): HoldfastError {
   return new HoldfastError(
     "step_not_awaited",
-    `Step "${key}" of task ${run.setup.taskId} failed after its handler had returned: ${describeThrown(cause)}. ` +
-      "Its outcome does not show that. Await steps before the handler returns.",
-    { cause },
-  );
-}
-
-/** The same for one that did not run at all. */
-export function neverBegan({ setup }: Run, key: string, cause: unknown): HoldfastError {
-  return new HoldfastError(
-    "step_not_awaited",
-    `Step "${key}" of task ${setup.taskId} did not run: its handler had returned before it began. ` +
-      "Its outcome does not show that. Await steps before the handler returns.",
+    `${what} of task ${setup.taskId} ${happened}. The task's outcome does not show that. Await it before the handler returns.`,
     { cause },
   );
 }

@@ -9,7 +9,7 @@ import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
 import {
   assertOutsideStep,
-  neverBegan,
+  notAwaited,
   tryStep,
   type Looks,
   type StepFiles,
@@ -83,10 +83,14 @@ export async function runStep<T>(
   } catch (error) {
     // The first of a race that has ended may leave one behind that waits for its permit.
     const isLeft = begunAt === undefined && entry === undefined && limit === undefined;
-    if (isLeft && run.life.gaveResult) effects.report(neverBegan(run, claimed, error));
+    if (isLeft && run.life.gaveResult)
+      effects.report(notAwaited(run, `Step "${claimed}"`, neverBegan, error));
     throw error;
   }
 }
+
+/** What happened to something that the handler started and left. */
+export const neverBegan = "did not run: its handler had returned before it began";
 
 /** A poll that looks again has not failed. */
 function pauseReason(tries = 0): WaitReason {
