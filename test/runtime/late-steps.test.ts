@@ -109,8 +109,8 @@ it.each<[string, Handler]>([
   const id = await process.callId("leaves");
   expect(bodyOf(await process.ended(id))).toEqual(text("ordered"));
   await calm();
-  const told = { code: "step_not_awaited", message: expect.stringMatching(`^${message}`) as string };
-  expect([orders, process.errors]).toEqual([0, [expect.objectContaining(told)]]);
+  const lost = { code: "step_not_awaited", message: expect.stringMatching(`^${message}`) as string };
+  expect([orders, process.errors]).toEqual([0, [expect.objectContaining(lost)]]);
 });
 
 it("tells nothing of one that a failure, or the end of a race, has left behind", async () => {
