@@ -135,9 +135,9 @@ export const faults: Readonly<Record<FaultCode, ErrorHelp>> = {
   },
   step_not_awaited: {
     meaning:
-      "A step failed after its handler had returned, or did not begin before. The task keeps its result.",
-    cause: "The handler did not await the step.",
-    cure: "Await each step before the handler returns.",
+      "A step failed after its handler had returned; or a step, a call of a tool or a file was left before it had begun, and is lost. The task keeps its result.",
+    cause: "The handler did not await it.",
+    cure: "Await each step, call and file before the handler returns.",
   },
   attempt_timeout: {
     meaning: "An attempt worked longer without a wait than its tool's `timeoutMs` allows.",
