@@ -159,7 +159,7 @@ describe("a server process", () => {
 
   it.each([
     ["closed its stdout", 1],
-    ["reads its stdin no more", 0],
+    ["no longer reads its stdin", 0],
   ])("that %s, and lives on, ends what waits with `connection`", async (how, descriptor) => {
     const half = `require("node:fs").closeSync(${descriptor}); setInterval(() => undefined, 1_000);`;
     const client = await start(talkative(half), { protocolVersion: "2025-06-18" });

@@ -87,7 +87,7 @@ export class ProcessTransport implements Transport {
     });
     child.stdin?.on("error", (error) => {
       onError(error);
-      this.#endSoon(child, "reads its stdin no more");
+      this.#endSoon(child, "no longer reads its stdin");
     });
     child.stdout?.on("close", () => this.#endSoon(child, "closed its stdout"));
     child.stdout?.on("error", onError);

@@ -28,7 +28,7 @@ export async function requestWithTimeout(
     return rateLimitAsLost(await requester.request(method, params, either, { ...options, onActivity }));
   } catch (cause) {
     if (signal.aborted || !limit.signal.aborted) throw cause;
-    const message = `The server's answer to ${method} did not arrive: nothing came for ${defaultIdleMs / 1000} seconds, or it took an hour`;
+    const message = `The server's answer to ${method} did not arrive: nothing came for ${defaultIdleMs / 1000} seconds, or its end did not come within an hour`;
     return { kind: "lost", notReceived: false, retryAfterMs: undefined, message, cause, error: undefined };
   } finally {
     limit.clear();

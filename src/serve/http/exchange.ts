@@ -1,11 +1,18 @@
 import { validateHeaderValue } from "node:http";
-import { RefusedAddress } from "../../runtime/allowed-addresses.ts";
 import { retryPause, systemClock } from "../../runtime/clock.ts";
 import { isNonRetryable, NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import { retryLater, saidPause } from "../../runtime/tool/retry-later.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { causes, reasonOf, shown, type HttpAnswer, type HttpRequest, type Sender } from "./send.ts";
+import {
+  assertAllowed,
+  causes,
+  reasonOf,
+  shown,
+  type HttpAnswer,
+  type HttpRequest,
+  type Sender,
+} from "./send.ts";
 
 export interface Exchange {
   readonly sender: Sender;
@@ -173,10 +180,7 @@ async function sendOnce(
   } catch (cause) {
     signal.throwIfAborted();
     const why = reasonOf(cause);
-    if (causes(cause).some((each) => each instanceof RefusedAddress))
-      throw new NonRetryableError(
-        `${shown(request.url)} may not be reached: ${why}. To allow it, list it in allow.`,
-      );
+    assertAllowed(request.url, cause);
     if (mayRepeat || neverArrived(cause))
       throw new Error(`${request.method} ${shown(request.url)} failed: ${why}`, { cause });
     throw new NonRetryableError(inDoubt(request, why), { cause });

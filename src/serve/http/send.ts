@@ -165,6 +165,7 @@ export async function askForToken(
   const { status, text } = await sender
     .send(request, { maxBytes: mostTokenBytes, signal, timeoutMs: tokenMs })
     .catch((cause: unknown) => {
+      assertAllowed(url, cause);
       throw new Error(`The authorization server ${shown(url)} does not answer: ${reasonOf(cause)}`, {
         cause,
       });
@@ -185,6 +186,14 @@ function jsonObjectIn(text: string | undefined): JsonObject {
   } catch {
     return {};
   }
+}
+
+/** Throws if `cause` says that the address may not be reached, which another try does not change. */
+export function assertAllowed(url: string, cause: unknown): void {
+  if (!causes(cause).some((each) => each instanceof RefusedAddress)) return;
+  throw new NonRetryableError(
+    `${shown(url)} may not be reached: ${reasonOf(cause)}. To allow it, list it in allow.`,
+  );
 }
 
 /** What was at the bottom of it. */

@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
+import { askForToken, Sender } from "../../../src/serve/http/send.ts";
 import { exchangedTokens } from "../../../src/serve/mcp/token-exchange.ts";
 
 async function tokenFrom(answer: RequestListener): Promise<unknown> {
@@ -50,4 +51,12 @@ it.each([
 it("says that an authorization server cannot be reached, and why", async () => {
   const fault = await tokenFrom((request) => void request.socket.destroy());
   expect(String(fault)).toMatch(/authorization server http:.*\/token does not answer: socket hang up/);
+});
+
+it("is not asked again for where an authorization server may not be reached", async () => {
+  const asked = askForToken(new Sender(), "http://127.0.0.1:9/token", new URLSearchParams(), {});
+  await expect(asked).rejects.toMatchObject({
+    name: "NonRetryableError",
+    message: expect.stringMatching(/^http:.*\/token may not be reached: .* list it in allow/),
+  });
 });
