@@ -78,7 +78,10 @@ class DeclaredConnectOptions {
    * Traces and measures this client: `openTelemetry()` of `holdfast/opentelemetry`. Each request becomes a span, whose context is sent in
    * its `_meta`. Default: none, at no cost.
    */
-  readonly telemetry?: ClientTelemetry = value("what openTelemetry() returns", isObject);
+  readonly telemetry?: ClientTelemetry = value(
+    "what openTelemetry() returns",
+    (given) => isObject(given) && isObject((given as Partial<ClientTelemetry>).client),
+  );
   /**
    * The capabilities to declare. Declare `sampling` or `roots` only if `onInput` answers them. Capabilities for tasks are always added.
    * Default: `{ elicitation: { form: {} } }` with `onInput`, none without.
@@ -172,7 +175,10 @@ class DeclaredConnectOptions {
    * seconds and at most a minute. Default `true`.
    */
   readonly listen?: boolean = flag({ default: true });
-  /** How long a call may take in all, unless its own `timeoutMs` says otherwise; see there. Default: no limit. */
+  /**
+   * How long a call may take in all, unless its own `timeoutMs` says otherwise; see there. `startTool` has ended once there is a task: the
+   * waits of its handle have their own limits. Default: no limit.
+   */
   readonly callTimeoutMs?: TimeSpan = time({ min: 0 });
   /**
    * How long a wait goes on while the server gives no valid answer, unless its own `unreachableTimeoutMs` says otherwise; then it rejects with

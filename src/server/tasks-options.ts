@@ -93,7 +93,10 @@ class DeclaredTasksOptions extends DeclaredRuntimeOptions {
     variable: "HOLDFAST_HEALTH_HOST",
   });
   /** Traces and measures this process: `openTelemetry()` of `holdfast/opentelemetry`. Default: none, at no cost. */
-  readonly telemetry?: ServerTelemetry = value("what openTelemetry() returns", isObject);
+  readonly telemetry?: ServerTelemetry = value(
+    "what openTelemetry() returns",
+    (given) => isObject(given) && isObject((given as Partial<ServerTelemetry>).metrics),
+  );
   /** Answers a call that lacks a capability with -32003, as in early drafts, instead of -32021. Default `false`. */
   readonly legacyErrorCodes?: boolean = flag({ default: false });
   /**

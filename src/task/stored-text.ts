@@ -10,11 +10,22 @@ import { HoldfastError, isUnreadable } from "./fault.ts";
  */
 export function encodeJson(value: unknown, what: string): string {
   try {
-    assertJson(value, what, new Set());
+    assertJson(value, "", new Set());
     return JSON.stringify(value);
   } catch (error) {
-    if (error instanceof RangeError) throw notJson(what, "nested too deeply");
-    throw error;
+    const problem = error instanceof RangeError ? new NotJson("", "nested too deeply") : error;
+    if (!(problem instanceof NotJson)) throw error;
+    throw new HoldfastError(
+      "not_json",
+      `${what} cannot be stored as JSON: ${problem.message}. Use plain data (strings, finite numbers, booleans, null, arrays, objects).`,
+    );
+  }
+}
+
+/** What is no JSON, and where; an empty path is the value itself. */
+class NotJson extends Error {
+  constructor(path: string, found: string) {
+    super(`${path === "" ? "it" : path.replace(/^\./, "")} is ${found}`);
   }
 }
 
@@ -25,27 +36,28 @@ function assertJson(value: unknown, path: string, above: Set<object>): void {
       return;
     case "number":
       if (Number.isFinite(value)) return;
-      throw notJson(path, String(value));
+      throw new NotJson(path, String(value));
     case "object":
       if (value === null) return;
       assertContainer(value, path, above);
       return;
     default:
-      throw notJson(path, typeof value);
+      throw new NotJson(path, value === undefined ? "undefined" : `a ${typeof value}`);
   }
 }
 
 function assertContainer(value: object, path: string, above: Set<object>): void {
-  if (above.has(value)) throw notJson(path, "a reference to itself");
+  if (above.has(value)) throw new NotJson(path, "a reference to itself");
   above.add(value);
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) assertJson(value[index], `${path}[${index}]`, above);
   } else {
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype !== Object.prototype && prototype !== null) {
-      throw notJson(path, `an instance of ${nameOfClass(prototype)}`);
+      throw new NotJson(path, `an instance of ${nameOfClass(prototype)}`);
     }
-    if ("toJSON" in value && typeof value.toJSON === "function") throw notJson(path, "an object with toJSON");
+    if ("toJSON" in value && typeof value.toJSON === "function")
+      throw new NotJson(path, "an object with toJSON");
     for (const [key, member] of Object.entries(value)) {
       // An absent and an undefined member read the same, so leaving it out changes nothing.
       if (member !== undefined) assertJson(member, `${path}.${key}`, above);
@@ -58,13 +70,6 @@ function nameOfClass(prototype: unknown): string {
   const maker: unknown =
     typeof prototype === "object" && prototype !== null ? prototype.constructor : undefined;
   return typeof maker === "function" && maker.name !== "" ? maker.name : "a class of its own";
-}
-
-function notJson(path: string, found: string): HoldfastError {
-  return new HoldfastError(
-    "not_json",
-    `${path} is ${found}, which JSON cannot carry unchanged. Return plain data (strings, finite numbers, booleans, null, arrays, objects).`,
-  );
 }
 
 /** In code points: the length of an error line. */

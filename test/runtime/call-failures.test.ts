@@ -235,7 +235,9 @@ describe("a call that cannot be made", () => {
   it("needs arguments that JSON carries, and that the tool takes", async () => {
     expect(await endOf(calls("send", { at: new Date(0) }), originWith("send"))).toMatchObject({
       code: "not_json",
-      message: expect.stringContaining('The arguments of tool "send".at is an instance of Date') as string,
+      message: expect.stringContaining(
+        'The arguments of tool "send" cannot be stored as JSON: at is an instance of Date',
+      ) as string,
     });
     const config = { inputSchema: z.object({ n: z.number() }) as never };
     const tools = { counted: { config, handler: send } };

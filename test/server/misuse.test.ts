@@ -7,7 +7,7 @@ import { oauthResource } from "holdfast/auth";
 import { connect } from "holdfast/client";
 import { createFetchHandler, createNodeHandler, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
-
+import { prometheusMetrics } from "holdfast/prometheus";
 import { sqliteStore } from "holdfast/sqlite";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it } from "vitest";
@@ -37,6 +37,16 @@ it.each<[string, () => unknown, ...string[]]>([
   ["ttl", () => tasksWith({ ttl: 5 }), 'createTasks has no option "ttl"', "Did you mean ttlMs?"],
   ["a typo", () => tasksWith({ maxBodyByte: 5 }), '"maxBodyByte"', "Did you mean maxBodyBytes?"],
   ["another word", () => tasksWith({ colour: 5 }), 'createTasks has no option "colour".'],
+  [
+    "metrics for telemetry",
+    () => tasksWith({ telemetry: prometheusMetrics() }),
+    "what openTelemetry() returns",
+  ],
+  [
+    "metrics for telemetry of a client",
+    () => connect("http://localhost/mcp", { telemetry: misuse(prometheusMetrics()) }),
+    "what openTelemetry() returns",
+  ],
   ["a rate", () => tasksWith({ rates: { callsPerMinuet: 5 } }), "callsPerMinuet", "callsPerMinute?"],
   ["tasks as a tool's option", () => toolWith({ tasks: "required" }), 'Tool "t"', "Did you mean task?"],
   [

@@ -40,21 +40,21 @@ describe("encodeJson", () => {
   cycle["again"] = { cycle };
 
   test.each([
-    ["undefined", undefined, "value is undefined"],
-    ["undefined in an array", { list: [1, undefined] }, "value.list[1] is undefined"],
-    ["a hole in an array", { list: Object.assign([], { length: 1 }) }, "value.list[0] is undefined"],
-    ["NaN", { n: Number.NaN }, "value.n is NaN"],
-    ["infinity", [-Infinity], "value[0] is -Infinity"],
-    ["a bigint", { n: 1n }, "value.n is bigint"],
-    ["a function", { call: () => 1 }, "value.call is function"],
-    ["a symbol", [Symbol("s")], "value[0] is symbol"],
-    ["a date", { at: new Date(0) }, "value.at is an instance of Date"],
-    ["a map", new Map(), "value is an instance of Map"],
-    ["bytes", { bytes: new Uint8Array(1) }, "value.bytes is an instance of Uint8Array"],
-    ["an error", new Error("e"), "value is an instance of Error"],
-    ["an instance of a class", [new Money()], "value[0] is an instance of Money"],
-    ["a toJSON of its own", { a: { toJSON: () => 1 } }, "value.a is an object with toJSON"],
-    ["a cycle", cycle, "value.again.cycle is a reference to itself"],
+    ["undefined", undefined, "it is undefined"],
+    ["undefined in an array", { list: [1, undefined] }, "list[1] is undefined"],
+    ["a hole in an array", { list: Object.assign([], { length: 1 }) }, "list[0] is undefined"],
+    ["NaN", { n: Number.NaN }, "n is NaN"],
+    ["infinity", [-Infinity], "[0] is -Infinity"],
+    ["a bigint", { n: 1n }, "n is a bigint"],
+    ["a function", { call: () => 1 }, "call is a function"],
+    ["a symbol", [Symbol("s")], "[0] is a symbol"],
+    ["a date", { at: new Date(0) }, "at is an instance of Date"],
+    ["a map", new Map(), "it is an instance of Map"],
+    ["bytes", { bytes: new Uint8Array(1) }, "bytes is an instance of Uint8Array"],
+    ["an error", new Error("e"), "it is an instance of Error"],
+    ["an instance of a class", [new Money()], "[0] is an instance of Money"],
+    ["a toJSON of its own", { a: { toJSON: () => 1 } }, "a is an object with toJSON"],
+    ["a cycle", cycle, "again.cycle is a reference to itself"],
   ])("refuses %s and says where it is", (_, value: unknown, where) => {
     const refused = () => encodeJson(value, "value");
     expect(refused).toThrow(expect.objectContaining({ code: "not_json" }));
