@@ -80,8 +80,8 @@ export class IdentityProvider {
         const isOurs =
           asked !== undefined &&
           asked.get("code_challenge") === challenge &&
-          asked.get("redirect_uri") === form.get("redirect_uri") &&
-          form.get("client_secret") === this.client.secret;
+          asked.get("redirect_uri") === form.get("redirect_uri");
+        if (form.get("client_secret") !== this.client.secret) return say(401, { error: "invalid_client" });
         if (!isOurs) return say(400, { error: "invalid_grant" });
         const now = Math.floor(Date.now() / 1_000);
         const standard = {

@@ -97,6 +97,40 @@ it.each<[string, NextLogin]>([
   expect(await tasks.admin.actions()).toEqual([]);
 });
 
+it("lets each tab end the login that it began, and none of them one that failed", async () => {
+  const { browser, sentBack } = await world();
+  const tabs = [await sentBack(browser, "/holdfast/a"), await sentBack(browser, "/holdfast/b")];
+  await browser.ask("/holdfast/login/openid/callback?state=other&code=1");
+  for (const [tab, page] of [
+    [0, "/holdfast/a"],
+    [1, "/holdfast/b"],
+  ] as const) {
+    const back = await browser.ask(tabs[tab] ?? "");
+    expect([back.status, back.headers.get("location")]).toEqual([303, page]);
+  }
+  expect(browser.cookies.has("holdfast-openid")).toBe(false);
+});
+
+it("gives a browser no cookie that it does not keep", async () => {
+  const { browser, sentBack } = await world();
+  for (let tab = 0; tab < 4; tab++) await sentBack(browser, `/holdfast/tasks?q=${"é".repeat(290)}`);
+  const longest = Math.max(...browser.set.map((cookie) => cookie.length));
+  expect([longest > 2_000, longest < 4_096]).toEqual([true, true]);
+  const back = await browser.ask(await sentBack(browser, `/holdfast/tasks?q=${"x".repeat(4_000)}`));
+  expect(back.headers.get("location")).toBe("/holdfast/");
+});
+
+it("reports nothing of answers that somebody made up", async () => {
+  const { origin, sentBack, errors } = await world();
+  for (const made of [{ code: "x" }, { code: "" }, {}, { response: "x.y.z" }, { error: "denied" }]) {
+    const browser = new Browser(origin);
+    const state = new URL(await sentBack(browser), home).searchParams.get("state") ?? "";
+    const query = new URLSearchParams({ ...made, state });
+    expect((await browser.ask(`/holdfast/login/openid/callback?${query.toString()}`)).status).toBe(401);
+  }
+  expect(errors).toEqual([]);
+});
+
 it("says that the provider is away, and asks it again", async () => {
   const server = await shown({
     dashboard: {
@@ -127,7 +161,7 @@ it("reports why a login fails that its operator cannot mend, and no refusal of a
   expect(errors).toEqual([]);
   Object.assign(provider.client, { secret: "changed" });
   expect((await browser.ask(await sentBack(browser))).status).toBe(401);
-  expect(errors).toEqual([expect.objectContaining({ error: "invalid_grant" })]);
+  expect(errors).toEqual([expect.objectContaining({ error: "invalid_client" })]);
 });
 
 it.each(["http://localhost.example.com", "http://127.0.0.1.example.com"])(

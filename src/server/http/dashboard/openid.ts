@@ -4,15 +4,21 @@ import type { OpenIdOptions } from "../operator-options.ts";
 import type { OnError } from "../../faults.ts";
 import { cookieIn, isHttps, laxCookie, type Login, noCookie } from "./login.ts";
 
-/** What a login has to come back with: its state, nonce and verifier, and where it is to lead. For ten minutes. */
+/** What logins have to come back with: state, nonce and verifier, and where each is to lead. For ten minutes. */
 const loginCookie = "holdfast-openid";
 const loginLastsSeconds = 600;
+/** Each tab of a browser may begin one. Together they stay below the 4096 bytes that browsers keep. */
+const mostBegun = 3;
+const longestNext = 600;
+/** What a provider sends back that counts here. */
+const answered = ["code", "state", "iss", "error", "error_description"] as const;
 
 /** Below the path of the dashboard. */
 export const openIdPath = "/login/openid";
 const callbackPath = `${openIdPath}/callback`;
 
 const away = "The identity provider does not answer. Try again.";
+const notBegun = "The login took too long, or began in another browser. Try again.";
 const notConfirmed = "The identity provider did not confirm this login. Try again.";
 
 interface Begun {
@@ -50,11 +56,12 @@ export class OpenIdLogin {
     const client = await import("openid-client");
     const issuer = await this.#issuer();
     if (issuer === undefined) return this.#failed(away, 503);
+    const next = new URL(request.url).searchParams.get("next") ?? "";
     const begun: Begun = {
       state: client.randomState(),
       nonce: client.randomNonce(),
       verifier: client.randomPKCECodeVerifier(),
-      next: new URL(request.url).searchParams.get("next") ?? "",
+      next: Buffer.byteLength(next) > longestNext ? "" : next,
     };
     const url = client.buildAuthorizationUrl(issuer, {
       redirect_uri: this.#options.redirectUri,
@@ -64,22 +71,38 @@ export class OpenIdLogin {
       state: begun.state,
       nonce: begun.nonce,
     });
-    const value = Buffer.from(JSON.stringify(begun)).toString("base64url");
-    const cookie = laxCookie(loginCookie, value, this.#scope(request));
-    const headers = { Location: url.href, "Set-Cookie": `${cookie}; Max-Age=${loginLastsSeconds}` };
-    return new Response(null, { status: 303, headers });
+    const cookie = this.#cookieOf(request, [begun, ...begunIn(request)].slice(0, mostBegun));
+    return new Response(null, { status: 303, headers: { Location: url.href, "Set-Cookie": cookie } });
   }
 
+  #cookieOf(request: Request, begun: readonly Begun[]): string {
+    if (begun.length === 0) return noCookie(loginCookie, this.#path);
+    const value = Buffer.from(JSON.stringify(begun)).toString("base64url");
+    return `${laxCookie(loginCookie, value, this.#scope(request))}; Max-Age=${loginLastsSeconds}`;
+  }
+
+  /** Whatever comes of it, this login is over, and those of other tabs are not. */
   async #end(request: Request): Promise<Response> {
+    const given = new URL(request.url).searchParams;
+    const all = begunIn(request);
+    const begun = all.find(({ state }) => state === given.get("state"));
+    const answer = begun === undefined ? this.#failed(notBegun) : await this.#endOf(begun, request, given);
+    const others = all.filter((each) => each !== begun);
+    answer.headers.append("Set-Cookie", this.#cookieOf(request, others));
+    return answer;
+  }
+
+  async #endOf(begun: Begun, request: Request, given: URLSearchParams): Promise<Response> {
     const client = await import("openid-client");
-    const begun = begunIn(request);
-    if (begun === undefined)
-      return this.#failed("The login took too long, or began in another browser. Try again.");
     const issuer = await this.#issuer();
     if (issuer === undefined) return this.#failed(away, 503);
     const back = new URL(this.#options.redirectUri);
-    back.search = new URL(request.url).search;
-    if (back.searchParams.get("state") !== begun.state) return this.#failed(notConfirmed);
+    back.search = "";
+    for (const name of answered) {
+      const value = given.get(name) ?? "";
+      if (value !== "") back.searchParams.set(name, value);
+    }
+    if (!back.searchParams.has("code") && !back.searchParams.has("error")) return this.#failed(notConfirmed);
     let claims: Readonly<Record<string, unknown>> | undefined;
     try {
       const tokens = await client.authorizationCodeGrant(issuer, back, {
@@ -90,23 +113,21 @@ export class OpenIdLogin {
       });
       claims = tokens.claims();
     } catch (error) {
-      // What the provider itself refuses, or the person, is nothing to mend here.
-      if (!(error instanceof client.AuthorizationResponseError)) this.#onError(error);
+      // What the provider itself refuses, or the person, is nothing to mend here, nor is a code that somebody made up.
+      const isRefused = error instanceof client.AuthorizationResponseError;
+      const isMadeUp = error instanceof client.ResponseBodyError && error.error === "invalid_grant";
+      if (!isRefused && !isMadeUp) this.#onError(error);
       return this.#failed(notConfirmed);
     }
     const operator = claims && (await this.#options.operator(claims));
     if (operator === undefined || operator === null)
       return this.#failed("You are known, but no operator of this server. Ask those who run it.");
     assertOperator(operator, "dashboard");
-    const answer = await this.#login.begin(operator, begun.next, this.#scope(request).secure);
-    answer.headers.append("Set-Cookie", noCookie(loginCookie, this.#path));
-    return answer;
+    return this.#login.begin(operator, begun.next, this.#scope(request).secure);
   }
 
   #failed(problem: string, status = 401): Response {
-    const answer = this.#login.failed(problem, status);
-    answer.headers.append("Set-Cookie", noCookie(loginCookie, this.#path));
-    return answer;
+    return this.#login.failed(problem, status);
   }
 
   /** Behind a proxy, the address that the provider redirects to says how browsers come here. */
@@ -137,15 +158,13 @@ export class OpenIdLogin {
   }
 }
 
-function begunIn(request: Request): Begun | undefined {
+function begunIn(request: Request): readonly Begun[] {
   try {
     const value = Buffer.from(cookieIn(request, loginCookie) ?? "", "base64url").toString();
-    const begun = JSON.parse(value) as Partial<Begun>;
-    const { state, nonce, verifier, next } = begun;
-    return [state, nonce, verifier, next].every((each) => typeof each === "string")
-      ? (begun as Begun)
-      : undefined;
+    return (JSON.parse(value) as readonly Begun[]).filter(({ state, nonce, verifier, next }) =>
+      [state, nonce, verifier, next].every((each) => typeof each === "string"),
+    );
   } catch {
-    return undefined;
+    return [];
   }
 }
