@@ -90,6 +90,15 @@ it("shows fifty tasks at a time, and goes back to the one that was opened", pati
   await expect.poll(placeOf).toBeCloseTo(top, -1);
   await page.reload();
   await expect.poll(placeOf).toBeCloseTo(top, -1);
+
+  await page.evaluate(`document.querySelector('a[href$="${ids[40]}"]').scrollIntoView({ block: "end" })`);
+  await fortieth.click();
+  await visitor.heading("quick").waitFor();
+  for (let n = 0; n < 5; n++) await node.start("quick", `later ${n}`);
+  await page.goBack();
+  await expect.poll(() => page.evaluate("document.activeElement.textContent")).toBe(ids[40]);
+  await expect.poll(placeOf).toBeLessThan(800);
+  expect(await placeOf()).toBeGreaterThan(700);
 });
 
 it("goes by keys from task to task, into one, and to the search", patience, async () => {

@@ -20,7 +20,7 @@ test("Node's own runner runs every case of the contract", async () => {
   const exited = once(child, "exit");
   const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
   expect(errors).toBe("");
-  expect(output).toMatch(/^# pass 2\d\d$/m);
+  expect(output).toMatch(/^# pass [23]\d\d$/m);
   expect(output).toMatch(/^ok \d+ - owners: .+ # SKIP This kind of store has one owner at a time\.$/m);
   expect(output).toMatch(/^# skipped [1-9]\d$/m);
   expect(output).toMatch(/^# fail 0$/m);

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { imagePart } from "../../dashboard/src/pages/task/result/result-parts.ts";
 import { blocksIn, seemsMarkdown, spansIn } from "../../dashboard/src/parts/markdown/blocks.ts";
 
 const text = (said: string) => ({ is: "paragraph", text: said });
@@ -43,10 +44,7 @@ it("reads the blocks of a report", () => {
     {
       is: "table",
       head: ["a", "b"],
-      rows: [
-        ["1", "2"],
-        ["3", ""],
-      ],
+      rows: [["1", "2"], ["3"]],
     },
     { is: "rule" },
     { is: "code", text: "# not a heading" },
@@ -75,6 +73,16 @@ it("reads the marks in a text, and leaves everything else as it is", () => {
     plain("<b>bold</b> "),
     { is: "link", text: "https://x.example/a.", url: "https://x.example/a." },
   ]);
+  expect(
+    spansIn("[https://bank.example](https://bank.example.evil.example/) https://b\u00e4nk.example/a"),
+  ).toEqual([
+    { is: "link", text: "https://bank.example.evil.example/", url: "https://bank.example.evil.example/" },
+    plain(" "),
+    { is: "link", text: "https://xn--bnk-qla.example/a", url: "https://b\u00e4nk.example/a" },
+  ]);
+  expect(spansIn("[www.bank.example](javascript:alert`1`)")).toMatchObject([
+    { text: expect.stringMatching(/^javascript:.* \(not a web address: do not open it\)$/) },
+  ]);
   expect(seemsMarkdown("Wrote 3 files - no problem\n* 2 * 3")).toBe(false);
 });
 
@@ -88,3 +96,15 @@ it.each(["> ", "- ", "**", "*", "**a", "[", "`", "_", "* a\n", "| a | b |\n|---|
     expect(spansIn(long).length).toBeGreaterThan(0);
   },
 );
+
+it("makes no more cells of a table than are in its text", () => {
+  const wide = "a|".repeat(10_000);
+  const [table] = blocksIn(`${wide}\n${wide.replaceAll("a", "-")}\n${"|\n".repeat(3_000)}`);
+  const cells = table?.is === "table" ? table.rows.flat().length : Infinity;
+  expect(cells).toBeLessThanOrEqual(6_000);
+});
+
+it("looks once through what is said to be a picture", { timeout: 20_000 }, () => {
+  expect(imagePart("image/png", `${" ".repeat(300_000)}!`)).toBeUndefined();
+  expect(imagePart("image/png", "AAAA\nAA==\n")).toMatchObject({ shown: "image" });
+});

@@ -29,7 +29,7 @@ export async function openServices(): Promise<Services> {
   const away = (): void => feed.away();
   const url = new URL(`${base}/api`, location.href).href;
   const admin = remoteAdmin(url, { fetch: fetchAs(base, session, away) });
-  const feed = new ChangeFeed(admin, base);
+  const feed = new ChangeFeed(admin, `${base} ${session.role} ${session.actor}`);
   return { base, session, admin, feed };
 }
 

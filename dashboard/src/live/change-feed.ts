@@ -10,10 +10,14 @@ type Message =
   /** Asks the window that reads whether it is live. */
   | { readonly does: "ask" };
 
+/** How often a window asks the one that reads, and how long that has to answer (ms). */
+const askMs = 15_000;
+
 /**
- * Reports changes of tasks while the page is visible. Browsers open few connections to a server, so one of the visible windows reads the
- * stream for all: the one that holds a lock. When it is closed or hidden, the lock goes to the next one. Without locks, which browsers have
- * in secure contexts alone, each window reads.
+ * Reports changes of tasks while the page is visible. Browsers open few connections to a server, so one of the visible windows of an
+ * operator reads the stream for all: the one that holds a lock. When it is closed or hidden, the lock goes to the next one; when it does not
+ * answer, because a dialog or the browser has stopped it, another one takes the lock. Without locks, which browsers have in secure contexts
+ * alone, each window reads.
  */
 export class ChangeFeed {
   readonly #admin: Pick<Admin, "changes">;
@@ -24,15 +28,18 @@ export class ChangeFeed {
   readonly #windows: BroadcastChannel;
   #following: AbortController | undefined;
   #isReading = false;
+  #isAsking = false;
   #isLive = false;
 
-  constructor(admin: Pick<Admin, "changes">, base: string) {
+  /** `reader`: windows of others read for themselves. */
+  constructor(admin: Pick<Admin, "changes">, reader: string) {
     this.#admin = admin;
-    this.#name = `holdfast changes ${base}`;
+    this.#name = `holdfast changes ${reader}`;
     this.#locks = (navigator as { readonly locks?: LockManager }).locks;
     this.#windows = new BroadcastChannel(this.#name);
     this.#windows.addEventListener("message", ({ data }: MessageEvent<Message>) => this.#hear(data));
     document.addEventListener("visibilitychange", () => this.#follow());
+    setInterval(() => this.#ask(), askMs);
     this.#follow();
   }
 
@@ -65,18 +72,37 @@ export class ChangeFeed {
       const { signal } = this.#following;
       if (this.#locks === undefined) void this.#read(signal);
       else {
-        const read = (): Promise<void> => this.#read(signal);
-        this.#locks.request(this.#name, { signal }, read).catch(() => undefined); // it was hidden before its turn
+        this.#lock(this.#following, { signal });
         this.#tell({ does: "ask" });
         this.#changed(null); // while it was hidden, any may have changed
       }
     }
   }
 
+  #lock(following: AbortController, options: LockOptions): void {
+    const read = (): Promise<void> => this.#read(following.signal);
+    this.#locks?.request(this.#name, options, read).catch((error: unknown) => {
+      // It was hidden before its turn, or is followed again since another window took the lock.
+      if (this.#following !== following || !(error instanceof DOMException) || error.name !== "AbortError")
+        return;
+      following.abort();
+      this.#following = undefined;
+      this.#follow();
+    });
+  }
+
+  #ask(): void {
+    if (this.#following === undefined || this.#isReading) return;
+    if (this.#isAsking) this.#lock(this.#following, { steal: true });
+    else this.#tell({ does: "ask" });
+    this.#isAsking = !this.#isAsking;
+  }
+
   #hear(message: Message): void {
     if (message.does === "ask") {
       if (this.#isReading) this.#tell({ does: "live", isLive: this.#isLive });
     } else if (this.#following !== undefined && !this.#isReading) {
+      this.#isAsking = false;
       this.#setLive(message.does === "change" || message.isLive);
       if (message.does === "change") this.#changed(message.tasks);
     }

@@ -37,13 +37,14 @@ function returnToPlace(): void {
   const { y = 0, link = null } = (history.state ?? {}) as Partial<KeptPlace>;
   scrollTo(0, y);
   if (y === 0 && link === null) return;
-  let isFocused = link === null;
+  let isFocused = false;
   const look = (): void => {
     scrollTo(0, y);
-    if (isFocused || link === null) return;
+    if (link === null) return;
     const found = document.querySelector<HTMLAnchorElement>(`main a[href="${CSS.escape(link)}"]`);
-    found?.focus({ preventScroll: true });
-    isFocused = found !== null;
+    if (!isFocused) found?.focus({ preventScroll: true });
+    isFocused ||= found !== null;
+    found?.scrollIntoView({ block: "nearest" }); // in a list that has changed since, it is elsewhere
   };
   const growth = new ResizeObserver(look);
   const stop = (): void => {

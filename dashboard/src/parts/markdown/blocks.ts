@@ -1,3 +1,5 @@
+import { shownAddress } from "../../../../src/generation/web-address.ts";
+
 // The part of Markdown (GFM) that answers of models and reports are written in. It is read into a tree, which the page shows as elements:
 // no text becomes markup. HTML stays the text that it is. The time that a text takes grows with its length alone.
 
@@ -131,8 +133,9 @@ class Reader {
   }
 
   #table(): Block {
+    // Short rows stay short: with a cell for each column, a small text with many columns and rows would become millions of cells.
     const [head = [], , ...rows] = this.#take((line) => line.includes("|")).map(cellsIn);
-    return { is: "table", head, rows: rows.map((row) => head.map((_, place) => row[place] ?? "")) };
+    return { is: "table", head, rows: rows.map((row) => row.slice(0, head.length)) };
   }
 }
 
@@ -162,10 +165,16 @@ function spanOf(groups: Readonly<Record<string, string | undefined>>): Span {
   const { escaped, code, label, url, strong, em, under, del, bare = "" } = groups;
   if (escaped !== undefined) return { is: "text", text: escaped };
   if (code !== undefined) return { is: "code", text: code };
-  if (url !== undefined) return { is: "link", text: label === undefined || label === "" ? url : label, url };
+  if (url !== undefined) return linkTo(url, label);
   if (strong !== undefined) return { is: "strong", spans: spansIn(strong) };
   const slanted = em ?? under;
   if (slanted !== undefined) return { is: "em", spans: spansIn(slanted) };
   if (del !== undefined) return { is: "del", spans: spansIn(del) };
-  return { is: "link", text: bare, url: bare };
+  return linkTo(bare);
+}
+
+/** What reads like an address is shown as the one that it leads to. */
+function linkTo(url: string, label = ""): Span {
+  const text = label === "" ? url : label;
+  return { is: "link", text: /^\s*(?:https?:|www\.)/i.test(text) ? shownAddress(url) : text, url };
 }

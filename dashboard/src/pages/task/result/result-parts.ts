@@ -19,7 +19,7 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   ["text/csv", "text"],
   ["application/json", "json"],
 ]);
-const base64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
+const base64 = /^[A-Za-z0-9+/\s]+(?:=\s*){0,2}$/;
 
 /** Longer ones are shown as they were written. */
 const mostMarkdown = 200_000;
