@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { defineConfig, type DefaultTheme } from "vitepress";
+import { defineConfig, type DefaultTheme, type MarkdownOptions } from "vitepress";
 import { llmsTexts } from "../../scripts/build/pages.ts";
 import { readPages, sectionsOf } from "../../src/cli/command/docs.ts";
 import { anchorOf, fileOutside } from "./links.ts";
@@ -157,6 +157,36 @@ function themed(html: string): string {
   );
 }
 
+type Highlighting = NonNullable<NonNullable<MarkdownOptions["codeTransformers"]>[number]["code"]>;
+
+/** The colours of all code, as styles, with the class of each. */
+const colours = new Map<string, string>();
+
+function classOf(style: string): string {
+  const colour = style.toLowerCase();
+  const name = colours.get(colour) ?? `k${colours.size}`;
+  colours.set(colour, name);
+  return name;
+}
+
+/**
+ * Leaves an element only to words that have another colour than the rest, with a class for it: one for each word and each line, with a style
+ * of its own, takes a phone most of the time that a page of declarations needs.
+ */
+const fewElements: Highlighting = function (code) {
+  const [plain = ""] = String(this.pre.properties["style"]).split(";--shiki-light-bg");
+  const own = classOf(plain);
+  code.properties["class"] = own;
+  code.children = code.children.flatMap((line) => {
+    if (line.type !== "element" || line.properties["class"] !== "line") return [line];
+    return line.children.flatMap((word) => {
+      if (word.type !== "element") return [word];
+      const name = classOf(String(word.properties["style"] ?? plain));
+      return name === own ? word.children : [{ ...word, properties: { class: name } }];
+    });
+  });
+};
+
 /** What the search finds of a page that is no file, of which VitePress has nothing; undefined for others, which it splits itself. */
 function madeSections(file: string): Generator<Found> | undefined {
   const page = api.get(relative(docs, file));
@@ -196,9 +226,11 @@ export default defineConfig({
     if (lastPages.has(relativePath.replace(/\.md$/, ""))) frontmatter["next"] = false;
   },
   head: [["link", { rel: "icon", href: "data:," }]],
+  transformHead: () => [["style", {}, [...colours].map(([style, name]) => `.${name}{${style}}`).join("")]],
   markdown: {
     // Of those that come with it, the ones whose comments have enough contrast.
     theme: { light: "github-light-high-contrast", dark: "github-dark-default" },
+    codeTransformers: [{ name: "few elements", code: fewElements }],
     anchor: { slugify: anchorOf },
     config: (md) => {
       md.core.ruler.push("files of the repository", ({ tokens, env }) => {

@@ -82,6 +82,14 @@ it("has each page as Markdown for models, and a list of them", async () => {
   for (const path of listed) expect(await readFile(join(folder, path), "utf8")).toMatch(/^# /m);
 });
 
+it("has an element only for words of code that have a colour, as a class", async () => {
+  const page = await readFile(join(folder, "api/holdfast.html"), "utf8");
+  expect(page).not.toMatch(/<span (?:class="line"|style=)/);
+  const used = new Set(Array.from(page.matchAll(/<(?:code|span) class="(k\d+)"/g), ([, name]) => name));
+  expect(used.size).toBeGreaterThan(4);
+  for (const name of used) expect(page).toMatch(new RegExp(`\\.${name}\\{--shiki-light:#`));
+});
+
 it("finds a page by words in it, and goes there", async () => {
   const { page, missed } = await openSite("/");
   await page.keyboard.press("ControlOrMeta+k");
