@@ -5,8 +5,7 @@ import { nodeVersionProblem } from "./task/package.ts";
 const problem = nodeVersionProblem(process.versions.node);
 if (problem === undefined) {
   // Imported after the check, since it needs modules that an old Node lacks.
-  const { main } = await import("./cli/main.ts");
-  const { redirectConsole } = await import("./cli/terminal/redirect-console.ts");
+  const { main, redirectConsole } = await import("./cli/main.ts");
   const { argv, stdin, stdout, stderr, env } = process;
   const now = (): number => Date.now();
   redirectConsole({ stderr, env });

@@ -112,7 +112,17 @@ export function checkedInput({ input }: Operation, given: unknown): Input {
   const { success, data, error } = input.safeParse(given, { reportInput: true });
   if (success) return data;
   const [issue] = error.issues;
-  throw invalid(issue === undefined ? "The request is not valid." : sentenceOf(issue, input));
+  throw invalid(
+    issue === undefined
+      ? "The request is not valid."
+      : sentenceOf(issue, "The request", Object.keys(input.shape)),
+  );
+}
+
+/** What is wrong with an answer from elsewhere; undefined if it has the form that its operation gives. */
+export function misfitOf({ gives }: Operation, answer: unknown): string | undefined {
+  const issue = gives?.safeParse(answer, { reportInput: true }).error?.issues[0];
+  return issue && sentenceOf(issue, "The answer");
 }
 
 export function invalid(problem: string): HoldfastError {
@@ -129,14 +139,14 @@ const kinds: Readonly<Record<string, string>> = {
   record: "an object",
 };
 
-/** What is wrong with an input, for the operator who sent it. */
-function sentenceOf(issue: z.core.$ZodIssue, input: z.ZodMiniObject): string {
-  const what = issue.path.length === 0 ? "The request" : issue.path.join(".");
+/** What is wrong, for the operator who sent a request or gets an answer. `names` are the members that the whole has. */
+function sentenceOf(issue: z.core.$ZodIssue, whole: string, names: readonly string[] = []): string {
+  const what = issue.path.length === 0 ? whole : issue.path.join(".");
   const but = `not ${typeof issue.input === "number" ? issue.input : cutText(JSON.stringify(issue.input) ?? "nothing")}`;
   switch (issue.code) {
     case "unrecognized_keys": {
       const [unknown = ""] = issue.keys;
-      const meant = issue.path.length === 0 ? didYouMean(unknown, Object.keys(input.shape)) : "";
+      const meant = issue.path.length === 0 ? didYouMean(unknown, names) : "";
       return `${what} has no ${JSON.stringify(unknown)}.${meant}`;
     }
     case "invalid_type":

@@ -1,3 +1,4 @@
+import { format } from "node:util";
 import { CommanderError, type Command } from "commander";
 import {
   moveActionFirst,
@@ -16,6 +17,8 @@ import { BrokenPipe, Output } from "./output/output.ts";
 import { reportFailure } from "./output/report-failure.ts";
 import { keepsSession } from "./session/session-messages.ts";
 import { State } from "./state/state.ts";
+import { movesCursor } from "./terminal/in-foreground.ts";
+import { sanitizeText } from "./terminal/text.ts";
 
 /** Runs one command, and resolves with the exit code. Never rejects. */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
@@ -59,4 +62,16 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
     }
     return reportFailure(error, output);
   }
+}
+
+/**
+ * Redirects what libraries write to the console to stderr, because stdout is for results. Sanitizes it, because warnings can contain
+ * names chosen by a server.
+ */
+export function redirectConsole({ stderr, env }: Pick<Io, "stderr" | "env">): void {
+  const write = (...values: readonly unknown[]): void => {
+    if (movesCursor(stderr, env)) stderr.write("\r\u001b[K"); // a live line redraws itself
+    stderr.write(`${sanitizeText(format(...values))}\n`);
+  };
+  for (const method of ["debug", "error", "info", "log", "warn"] as const) console[method] = write;
 }

@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { isJsonObject, type JsonObject } from "../../src/generation/message.ts";
+import { changed, controls, oddValue } from "./odd-values.ts";
 import { folder } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 
@@ -127,45 +128,15 @@ interface Fault {
   readonly value: unknown;
 }
 
-const odd = fc.oneof(
-  fc.constantFrom<unknown>(
-    undefined,
-    null,
-    "",
-    "x",
-    0,
-    -1,
-    1.5,
-    true,
-    [],
-    {},
-    [null],
-    [[]],
-    { type: 7 },
-    "\u001b[31m",
-    "a".repeat(300),
-  ),
-  fc.jsonValue({ maxDepth: 2 }),
-  fc.constant({ inputRequests: { q: { method: "elicitation/create", params: question } } }),
-);
 const methods = Object.keys(right);
 const fault = fc.record({
   method: fc.constantFrom(...methods),
   path: fc.array(fc.nat(20), { maxLength: 4 }),
-  value: odd,
+  value: fc.oneof(
+    oddValue,
+    fc.constant({ inputRequests: { q: { method: "elicitation/create", params: question } } }),
+  ),
 });
-
-/** The answer with another value at one place. */
-function changed(answer: unknown, [step, ...rest]: readonly number[], value: unknown): unknown {
-  if (step === undefined || typeof answer !== "object" || answer === null) return value;
-  const keys = Object.keys(answer);
-  const key = keys[step % Math.max(1, keys.length)];
-  if (key === undefined) return value;
-  const inner = changed((answer as Record<string, unknown>)[key], rest, value);
-  if (Array.isArray(answer))
-    return answer.map((each: unknown, place) => (String(place) === key ? inner : each));
-  return { ...answer, [key]: inner };
-}
 
 let http: Server;
 let url = "";
@@ -222,6 +193,8 @@ it(
           ...(columns && { columns }),
         });
         if (ended.code === 70) throw new Error(`exit code 70: ${ended.stderr}${ended.stdout}`);
+        if (columns !== undefined) expect(ended.stdout).not.toMatch(controls);
+        expect(ended.stderr).not.toMatch(controls);
         expect(ended.stderr + ended.stdout).not.toMatch(/^\s+at \S+ \(|"invalid_type"|ZodError/m);
       },
     );

@@ -2,7 +2,7 @@ import type { InputRequest, InputResult } from "../../client/question/ask-user.t
 import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
 import { keepQuestionsOpen, Unanswered } from "../terminal/unanswered.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../errors.ts";
-import { describeQuestion } from "./describe-question.ts";
+import { describeQuestion } from "../terminal/form/question-text.ts";
 import { type TaskSession, withTask } from "./with-task.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";

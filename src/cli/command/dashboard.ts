@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { interruptedBy, type ExitCode } from "../errors.ts";
+import { aborted } from "../terminal/signal-watch.ts";
 import { withAdmin } from "./admin/with-admin.ts";
 
 /** `holdfast dashboard STORE`: serves the dashboard until it is interrupted, and prints a link to it. */
@@ -30,17 +31,10 @@ export async function dashboard(
       const can = readOnly === true ? "see the tasks" : `act as ${actor}`;
       const notes = [`Anyone with this link can ${can}. Press Ctrl-C to stop.`];
       await output.say({ json: { link }, text: `${link}\n`, notes });
-      await interrupted(interrupts.signal);
+      await aborted(interrupts.signal);
     } finally {
       await served.close();
     }
     return interruptedBy(interrupts);
-  });
-}
-
-function interrupted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }

@@ -24,7 +24,7 @@ import { filesAtRisk, folderAtRisk } from "../../store/sqlite/private-files.ts";
 import { placeOfStore } from "../../store/from-url.ts";
 import { stateFolder } from "../user-folders.ts";
 import type { Output } from "../output/output.ts";
-import { howLong } from "../output/amounts.ts";
+import { howLong } from "./login.ts";
 import type { FoundServer } from "../server/find-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { hasAuthorization, readCredentials } from "../server/credentials.ts";

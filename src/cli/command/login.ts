@@ -7,11 +7,13 @@ import { systemProgram } from "../../client/transport/process-group.ts";
 import type { Io } from "../io.ts";
 import { typedEnvironment } from "../server/host-config.ts";
 import { logIn, logOut } from "../../client/auth/log-in.ts";
+import type { Login } from "../../client/auth/login.ts";
+import { canRenew } from "../../client/auth/tokens.ts";
 import { redacted } from "../../client/transport/server-name.ts";
 import type { LoginAddress, LogInOptions } from "../../client/auth/login-run.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import { howLong } from "../output/amounts.ts";
+import { timeText } from "../output/amounts.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { movesCursor } from "../terminal/in-foreground.ts";
 import { watchSignals } from "../terminal/signal-watch.ts";
@@ -171,3 +173,11 @@ const messages = {
   deleted: (url: string) =>
     `logged out of ${url}; its tokens could not be revoked, and stay valid until they expire`,
 };
+
+/** How long a login lasts, as far as it is known. */
+export function howLong(kept: Login, now: number): string {
+  const { expiresAt } = kept;
+  if (canRenew(kept)) return "renewed automatically";
+  if (expiresAt === undefined) return "until its token expires";
+  return expiresAt <= now ? `expired at ${timeText(expiresAt)}` : `until ${timeText(expiresAt)}`;
+}

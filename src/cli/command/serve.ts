@@ -10,7 +10,7 @@ import { completeArguments, parseArguments, readPairs } from "../arguments/parse
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, UsageError } from "../errors.ts";
-import { watchSignals } from "../terminal/signal-watch.ts";
+import { aborted, watchSignals } from "../terminal/signal-watch.ts";
 import { packageRoot } from "../user-folders.ts";
 
 /** `holdfast serve tools.yaml`: serves the tools of a file, or of another server, until it is interrupted. */
@@ -141,11 +141,4 @@ function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((done) => {
-    if (signal.aborted) done();
-    else signal.addEventListener("abort", () => done(), { once: true });
-  });
 }

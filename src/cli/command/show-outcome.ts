@@ -8,7 +8,7 @@ import {
 } from "../../client/task/remote-task.ts";
 import type { TaskHandle } from "../../client/task/task-handle.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import { describeQuestion } from "./describe-question.ts";
+import { describeQuestion } from "../terminal/form/question-text.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped } from "../errors.ts";
 import { answerCommand } from "../arguments/words.ts";
 import { howToResume, type ShownTask } from "../terminal/terminal.ts";

@@ -4,7 +4,7 @@ import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped } from "../errors.ts";
 import { taskJson, type TaskOrigin } from "../output/task-json.ts";
-import { describeQuestion } from "./describe-question.ts";
+import { describeQuestion } from "../terminal/form/question-text.ts";
 import { type TaskSession, withTask } from "./with-task.ts";
 import type { LogLine, OutputPart } from "../../client/task/task-requests.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";

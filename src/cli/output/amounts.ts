@@ -1,6 +1,4 @@
 import { duration } from "../terminal/text.ts";
-import { canRenew } from "../../client/auth/tokens.ts";
-import type { Login } from "../../client/auth/login.ts";
 
 const units = ["KiB", "MiB", "GiB", "TiB"] as const;
 
@@ -26,12 +24,4 @@ export function timeText(ms: number): string {
 export function spanText(ms: number): string {
   if (ms >= 10_000) return duration(ms);
   return `${Number((Math.max(0, ms) / 1_000).toFixed(ms < 1_000 ? 3 : 1))}s`;
-}
-
-/** How long a login lasts, as far as it is known. */
-export function howLong(login: Login, now: number): string {
-  const { expiresAt } = login;
-  if (canRenew(login)) return "renewed automatically";
-  if (expiresAt === undefined) return "until its token expires";
-  return expiresAt <= now ? `expired at ${timeText(expiresAt)}` : `until ${timeText(expiresAt)}`;
 }

@@ -10,7 +10,7 @@ import type { InputRequest, OnInput } from "../../client/question/ask-user.ts";
 import type { RemoteTask, TaskReference } from "../../client/task/remote-task.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TransportKind } from "../../client/client-events.ts";
-import { describeQuestion } from "../command/describe-question.ts";
+import { describeQuestion } from "../terminal/form/question-text.ts";
 import type { Context, ServerOptions, WaitingOptions } from "../context.ts";
 import { exitCodes, interruptedBy, Stopped } from "../errors.ts";
 import type { CommandHandles } from "../state/command-handles.ts";

@@ -3,7 +3,7 @@ import type { Io } from "../io.ts";
 import { movesCursor, showsUnicode } from "./in-foreground.ts";
 import { type Terminal, askerLabel, type Display, type ShownTask, howToResume } from "./terminal.ts";
 import { systemClock, type ClientClock } from "../../client/clock.ts";
-import { endBySignal, KeyWatch, type SignalWatch, watchSignals } from "./signal-watch.ts";
+import { aborted, endBySignal, KeyWatch, type SignalWatch, watchSignals } from "./signal-watch.ts";
 import { LiveDisplay } from "./live-display.ts";
 import { leaveAllOpen, Unanswered } from "./unanswered.ts";
 import { Prompts } from "./prompts.ts";
@@ -280,11 +280,4 @@ export async function decideAfterInterrupt(
   if (!again.aborted) return "detach";
   say("Cancelling the task …");
   return "cancel";
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  await promise;
 }

@@ -69,6 +69,14 @@ export function endBySignal(signal: "SIGINT" | "SIGTERM", platform = process.pla
   process.kill(process.pid, signal);
 }
 
+/** Resolves once the signal has aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
 /** Work that an interrupt ends at once, with what that means. */
 export async function unlessStopped<Result>(
   meaning: string,

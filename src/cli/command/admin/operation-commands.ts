@@ -104,7 +104,8 @@ async function run(
     const got = await (page.give?.(shown, input) ?? call(methods, operation, input));
     return output.say({
       json: page.json?.(got, input) ?? (got as object),
-      text: page.text(got, input, { now: now(), cells: output.columns }),
+      // Programs get any answer, also one that cannot be shown.
+      text: output.json ? "" : page.text(got, input, { now: now(), cells: output.columns }),
       notes: [page.note?.(got) ?? false, behindText(got)],
     });
   });

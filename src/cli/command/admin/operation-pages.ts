@@ -209,7 +209,9 @@ async function listed(admin: AdminReads, input: Input): Promise<TaskPage> {
   const tasks: TaskSummary[] = [];
   let next: string | null = after ?? null;
   let behind: Pick<TaskPage, "behindMs"> = {};
+  let before: string | null;
   do {
+    before = next;
     const page: TaskPage = await admin.list({
       ...selection,
       limit: Math.min(limit - tasks.length, longestPage),
@@ -219,6 +221,6 @@ async function listed(admin: AdminReads, input: Input): Promise<TaskPage> {
     next = page.next;
     const { behindMs } = page;
     if (behindMs !== undefined) behind = { behindMs: Math.max(behindMs, behind.behindMs ?? 0) };
-  } while (next !== null && tasks.length < limit);
+  } while (next !== null && next !== before && tasks.length < limit);
   return { tasks, next, ...behind };
 }

@@ -12,7 +12,7 @@ import type { TimelineEntry } from "../../../admin/timeline-shapes.ts";
 import type { Blocked } from "../../../task/blocked.ts";
 import type { Suspicion } from "../../../task/outcome.ts";
 import { isJsonObject } from "../../../generation/message.ts";
-import { describeQuestion } from "../describe-question.ts";
+import { describeQuestion } from "../../terminal/form/question-text.ts";
 
 export const actionColumns: readonly Column<AdminAction>[] = [
   ["AT", 20, ({ at }) => timeText(at)],

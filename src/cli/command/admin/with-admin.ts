@@ -4,7 +4,8 @@ import { hostname, userInfo } from "node:os";
 import { TaskClientError, type TaskClientErrorCode } from "../../../client/task-client-error.ts";
 import { type FaultCode, HoldfastError } from "../../../task/fault.ts";
 import { type ExitCode, exitCodeOf, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
-import type { Admin, AdminActs } from "../../../admin/operations.ts";
+import { call, type Input, methodsOf, misfitOf, type Operation } from "../../../admin/operation.ts";
+import { acts, type Admin, type AdminActs, type AdminReads, reads } from "../../../admin/operations.ts";
 import { isTaskId } from "../../../task/record-changes.ts";
 import type { BlobCopies } from "../../../store/blobs.ts";
 import type { Context } from "../../context.ts";
@@ -16,7 +17,7 @@ import { remoteAdmin } from "../../../admin/remote-admin.ts";
 import { openedStore } from "../../../store/encrypted-store.ts";
 import { existingStore } from "../../../store/from-url.ts";
 import type { TaskStore } from "../../../store/store.ts";
-import { type SignalWatch, watchSignals } from "../../terminal/signal-watch.ts";
+import { aborted, type SignalWatch, watchSignals } from "../../terminal/signal-watch.ts";
 
 /** The error of a store or an endpoint, with the exit code for it. */
 const kinds: Readonly<Partial<Record<FaultCode, TaskClientErrorCode | "usage">>> = {
@@ -172,11 +173,15 @@ export async function withAdmin<Result>(
   { place, options, endsItself = false }: AdminPlace,
   work: (session: AdminSession) => Promise<Result>,
 ): Promise<Result> {
+  let odd: string | undefined;
   try {
     const opened = await open(io, place, options);
     try {
       using interrupts = watchSignals();
-      const { admin, store } = opened;
+      const { store } = opened;
+      const admin = isEndpoint(place)
+        ? withChecks(opened.admin, (problem) => (odd ??= problem))
+        : opened.admin;
       const actor = isEndpoint(place)
         ? `token of ${new URL(place).host}`
         : (options.as ?? operatingSystemUser());
@@ -187,8 +192,31 @@ export async function withAdmin<Result>(
       await opened.close();
     }
   } catch (error) {
-    throw adminFailure(error);
+    const isOdd = odd !== undefined && (error instanceof TypeError || error instanceof RangeError);
+    if (!isOdd) throw adminFailure(error);
+    const why = `The answer of ${new URL(place).host} cannot be used (${odd}). Either its server is of another version, or this is not the URL of an admin endpoint.`;
+    throw new TaskClientError("protocol", why, { cause: error });
   }
+}
+
+/**
+ * An endpoint's `Admin` that tells what is wrong with an answer, and gives it all the same: a server of a later version may answer more than is
+ * known here, most of which can be shown.
+ */
+function withChecks(admin: Admin, onMisfit: (problem: string) => void): Admin {
+  const asking = (methods: object) => (operation: Operation, input: Input, signal?: AbortSignal) => {
+    const asked = call(methods, operation, input, signal);
+    if (operation.isStream === true) return asked;
+    return Promise.resolve(asked).then((answer) => {
+      const problem = misfitOf(operation, answer);
+      if (problem !== undefined) onMisfit(`${operation.name}: ${problem.replace(/\.$/, "")}`);
+      return answer;
+    });
+  };
+  return {
+    ...methodsOf<AdminReads>(reads, asking(admin)),
+    as: (actor) => methodsOf<AdminActs>(acts, asking(admin.as(actor))),
+  };
 }
 
 /**
@@ -229,16 +257,12 @@ function atEndpoint({ env }: Io, url: string, { as }: AdminOptions): OpenAdmin {
   return { admin: remoteAdmin(url, { token }), offsetMs: () => 0, close: () => Promise.resolve() };
 }
 
-const isInterrupted = Symbol("interrupted");
-
 async function unlessInterrupted<Result>(done: Promise<Result>, interrupts: SignalWatch): Promise<Result> {
-  const { promise: interrupted, resolve: stop } = Promise.withResolvers<typeof isInterrupted>();
-  const { signal } = interrupts;
-  signal.addEventListener("abort", () => stop(isInterrupted), { once: true });
-  const first = await Promise.race([done, interrupted]);
-  if (first !== isInterrupted) return first;
-  done.catch(() => undefined); // it fails once the store is closed
-  throw new Stopped(interruptedBy(interrupts), "Interrupted");
+  const stopped = aborted(interrupts.signal).then((): never => {
+    throw new Stopped(interruptedBy(interrupts), "Interrupted");
+  });
+  // It also takes what `done` rejects with later, once the store is closed.
+  return Promise.race([done, stopped]);
 }
 
 /** Such as `ann@reports-1`. */

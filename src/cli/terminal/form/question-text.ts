@@ -1,5 +1,7 @@
 import { sanitizeLine, sanitizeText } from "../text.ts";
-import { webAddress } from "../../../generation/web-address.ts";
+import { shownAddress, webAddress } from "../../../generation/web-address.ts";
+import { describeType, readInputSchema } from "../../arguments/input-schema.ts";
+import type { OpenQuestion } from "../../../client/task/remote-task.ts";
 import { isJsonObject, type JsonObject } from "../../../generation/message.ts";
 
 /** One of a field's values, with its label. */
@@ -85,6 +87,20 @@ interface ElicitationParams {
   readonly requestedSchema?: unknown;
 }
 
+/** A question in one line: its key, message and fields. */
+export function describeQuestion(key: string, { method, params }: OpenQuestion): string {
+  const { message, requestedSchema, url } = params;
+  if (method !== "elicitation/create") return `${key}: ${method}`;
+  const text = typeof message === "string" ? message : "";
+  if (typeof url === "string") return `${key}: ${text} ${shownAddress(url)}`;
+  if (!isJsonObject(requestedSchema)) return `${key}: ${text}`;
+  const { properties, required, root } = readInputSchema(requestedSchema);
+  const fields = [...properties].map(
+    ([name, schema]) => `${name}=${describeType(schema, root)}${required.includes(name) ? "" : "?"}`,
+  );
+  return `${key}: ${text} ${fields.join(" ")}`.trimEnd();
+}
+
 /** Longer messages are cut, so that the question stays on the screen. */
 const longestMessage = 4_000;
 
@@ -139,11 +155,8 @@ function address(message: readonly string[], given: unknown): Pick<Question, "li
  */
 export function readForm(requestedSchema: unknown): readonly FormField[] {
   if (!isJsonObject(requestedSchema)) return [];
-  const { properties, required } = requestedSchema;
-  const needed: readonly unknown[] = Array.isArray(required) ? required : [];
-  return Object.entries(isJsonObject(properties) ? properties : {}).map(([key, schema]) =>
-    readField(key, isJsonObject(schema) ? schema : {}, needed.includes(key)),
-  );
+  const { properties, required } = readInputSchema(requestedSchema);
+  return [...properties].map(([key, schema]) => readField(key, schema, required.includes(key)));
 }
 
 function readField(key: string, schema: JsonObject, required: boolean): FormField {
