@@ -126,10 +126,12 @@ export class PipeTransport implements Transport {
     return tooMany === undefined ? undefined : new HoldfastError("invalid_request", tooMany);
   }
 
-  async #refusal(message: JSONRPCMessage): Promise<HoldfastError | undefined> {
+  /** Also what fails meanwhile, such as the store: whoever asked waits for an answer. */
+  async #refusal(message: JSONRPCMessage): Promise<unknown> {
     if (!isJSONRPCRequest(message)) return undefined;
     const { server, sender, maxOpenRequests: max } = this.setup;
-    if (this.#open.size < max) return server.rates.refusal(message, sender.principal);
+    if (this.#open.size < max)
+      return server.rates.refusal(message, sender.principal).catch((fault: unknown) => fault);
     const tooMany = `${max} requests are already open. Wait for some of them, or cancel them.`;
     return new HoldfastError("limit_reached", tooMany, { data: { retryAfterMs } });
   }

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { McpServer } from "@modelcontextprotocol/server";
-import { createTasks } from "holdfast";
+import { createTasks, HoldfastError } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
@@ -61,6 +61,32 @@ it("answers a client that reads late without a warning of a leak, and leaves the
   await server.close();
   expect(warnings).toEqual([]);
   expect(stdout.getMaxListeners()).toBe(limit);
+});
+
+it("answers who has asked for unknown tasks too often also while the store fails", async () => {
+  const store = memoryStore();
+  const get = store.get.bind(store);
+  let fails = false;
+  Object.assign(store, {
+    get: async (id: string) => {
+      if (fails) throw new HoldfastError("store_failed", "The disk is full.");
+      return get(id);
+    },
+  });
+  const errors: unknown[] = [];
+  const onError = (error: unknown): void => void errors.push(error);
+  const tasks = createTasks({ store, stopDeadlineMs: 50, rates: { missesPerMinute: 1 }, onError });
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const server = await serveStdio(tasks.server(factory), { stdin, stdout });
+  onTestFinished(() => server.close());
+  const pipe = new StdioClient(stdin, stdout);
+  for (const code of [-32_602, -32_000])
+    expect(await pipe.request("tasks/get", { taskId: "x" })).toMatchObject({ code });
+  fails = true;
+  expect(await pipe.request("tasks/get", { taskId: "x" })).toMatchObject({
+    message: "The task store is not answering. Try again later.",
+  });
+  expect(errors).toMatchObject([{ code: "store_failed" }]);
 });
 
 it("refuses a limit that is none", async () => {
