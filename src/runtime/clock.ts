@@ -127,6 +127,11 @@ export interface Clock {
    * alive.
    */
   every(ms: number, run: () => void): () => void;
+  /**
+   * How long whoever waits for a point in time may do so before looking again, in case a jump or a suspended machine was not noticed.
+   * Left out: everybody has a limit of its own.
+   */
+  readonly longestTimerMs?: number | undefined;
   randomBytes(size: number): Uint8Array;
   /** A unique name: the token of an attempt. */
   uniqueName(): string;
@@ -184,6 +189,10 @@ export class StoreClock implements Clock {
 
   every(ms: number, run: () => void): () => void {
     return this.#machine.every(ms, run);
+  }
+
+  get longestTimerMs(): number | undefined {
+    return this.#machine.longestTimerMs;
   }
 
   randomBytes(size: number): Uint8Array {

@@ -8,7 +8,7 @@ interface Timer {
   run: (() => void) | undefined;
 }
 
-/** Maximum length of a timer of the system, which does not run while the machine is suspended. */
+/** Maximum length of a timer of the system, which does not run while the machine is suspended, unless the clock says otherwise. */
 const longestMs = 60_000;
 
 /**
@@ -92,7 +92,10 @@ export class Timers {
     if (this.#closed || first === undefined || first.at >= this.#armedFor) return;
     this.#disarm();
     this.#armedFor = first.at;
-    const ms = Math.min(Math.max(0, first.at - this.#clock.elapsed()), longestMs);
+    const ms = Math.min(
+      Math.max(0, first.at - this.#clock.elapsed()),
+      this.#clock.longestTimerMs ?? longestMs,
+    );
     this.#disarm = this.#clock.after(ms, () => {
       this.#armedFor = Number.POSITIVE_INFINITY;
       this.#runDue();

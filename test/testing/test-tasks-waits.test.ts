@@ -1,6 +1,7 @@
 import { TaskCallError, type Tasks } from "holdfast";
 import { testTasks } from "holdfast/testing";
-import { expect, it } from "vitest";
+import { FakeClock } from "../../src/testing/clocks.ts";
+import { expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
 import { text } from "../runtime/harness.ts";
 
@@ -196,4 +197,21 @@ it("tells who calls, and uses the author's own server", async () => {
   );
   expect(await t.call("who")).toMatchObject(text("ann"));
   expect((await t.client.sdk.listTools()).tools.map(({ name }) => name)).toContain("who");
+});
+
+it("lets a year pass with a few timers, whatever waits", async () => {
+  const timers = vi.spyOn(FakeClock.prototype, "after");
+  onTestFinished(() => timers.mockRestore());
+  await using t = await testTasks((tasks) => {
+    addPublish(tasks);
+    tasks.tool("remind", {}, async (_, task) => {
+      await task.sleep("months", "360d");
+      return text("now");
+    });
+  });
+  await t.start("publish");
+  const reminder = await t.start("remind");
+  await t.clock.advance("360d");
+  expect(await reminder.result()).toMatchObject(text("now"));
+  expect(timers.mock.calls.length).toBeLessThan(1_000);
 });

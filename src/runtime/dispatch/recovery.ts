@@ -102,6 +102,7 @@ export class Orphans {
   readonly #services: Services;
   #seen: ReadonlySet<string> = new Set();
   #cancelTimer: () => void = () => undefined;
+  #isLooking = false;
   #stopped = false;
 
   constructor(services: Services) {
@@ -110,7 +111,14 @@ export class Orphans {
 
   async start(): Promise<void> {
     await this.#look();
-    this.#again(this.#services.options.unregisteredGraceMs);
+    if (this.#stopped) return;
+    const { clock, options } = this.#services;
+    const graceMs = options.unregisteredGraceMs;
+    const look = (): void => void this.#blockSeen();
+    this.#cancelTimer = clock.after(graceMs, () => {
+      this.#cancelTimer = clock.every(Math.max(graceMs, shortestPauseMs), look);
+      look();
+    });
   }
 
   /** Other processes may have started: if a tool was there for a while, its grace period starts again. */
@@ -123,13 +131,10 @@ export class Orphans {
     this.#cancelTimer();
   }
 
-  #again(ms: number): void {
-    if (this.#stopped) return;
-    this.#cancelTimer = this.#services.clock.after(ms, () => void this.#blockSeen());
-  }
-
   /** Blocks tasks from the last look that still have no tool. */
   async #blockSeen(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
     try {
       const before = this.#seen;
       for (const handler of await this.#look()) {
@@ -138,7 +143,7 @@ export class Orphans {
     } catch (error) {
       if (!this.#stopped) this.#services.onError(error);
     }
-    this.#again(Math.max(this.#services.options.unregisteredGraceMs, shortestPauseMs));
+    this.#isLooking = false;
   }
 
   async #look(): Promise<readonly HandlerName[]> {

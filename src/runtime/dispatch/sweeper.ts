@@ -9,7 +9,7 @@ import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 
 const batch = 200;
-/** Maximum length of a timer, in case a jump of the clock was not noticed. */
+/** Maximum length of a timer, in case a jump of the clock was not noticed, unless the clock says otherwise. */
 const longestTimerMs = 60_000;
 const pauseAfterErrorMs = 5_000;
 /** How long a due task is left to other processes if they should come first. */
@@ -92,11 +92,15 @@ export class Sweeper {
     return this.#listeners.yields?.() === true ? yieldedMs : 0;
   }
 
+  get #longestTimerMs(): number {
+    return this.#services.clock.longestTimerMs ?? longestTimerMs;
+  }
+
   #arm(at: number): void {
     if (this.#stopped) return;
     this.#cancelTimer?.();
     this.#armedFor = at;
-    const ms = Math.min(Math.max(0, at - this.#services.clock.now()), longestTimerMs);
+    const ms = Math.min(Math.max(0, at - this.#services.clock.now()), this.#longestTimerMs);
     this.#cancelTimer = this.#services.clock.after(ms, () => {
       void this.#sweep();
     });
@@ -108,7 +112,7 @@ export class Sweeper {
     await this.#sweeping;
     this.#sweeping = undefined;
     this.#tidying ??= this.#tidyUp().finally(() => (this.#tidying = undefined));
-    this.#arm(Math.min(this.#armedFor, this.#services.clock.now() + longestTimerMs));
+    this.#arm(Math.min(this.#armedFor, this.#services.clock.now() + this.#longestTimerMs));
   }
 
   async #sweepOnce(): Promise<void> {

@@ -178,7 +178,7 @@ interface Taken {
 }
 
 const shortestPauseMs = 1_000;
-/** Clocks jump ahead, and laptops sleep. */
+/** Clocks jump ahead, and laptops sleep, unless the clock says otherwise. */
 const longestPauseMs = 3_600_000;
 
 /**
@@ -294,7 +294,7 @@ export class TaskFeed {
     this.#looks.get(id)?.();
     if (ms === null) return;
     const leftMs = createdAt + ms - clock.now();
-    const pauseMs = Math.min(Math.max(leftMs / 2, shortestPauseMs), longestPauseMs);
+    const pauseMs = Math.min(Math.max(leftMs / 2, shortestPauseMs), clock.longestTimerMs ?? longestPauseMs);
     this.#looks.set(
       id,
       clock.after(pauseMs, () => this.#mark(id)),
