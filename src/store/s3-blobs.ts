@@ -24,7 +24,7 @@ export function s3Blobs(bucket: string, fetch: SignedFetch): Blobs {
     },
     async get(name) {
       const found = await answerIfAny(fetch(addressOf(name), { method: "GET" }));
-      return found && new Uint8Array(await found.arrayBuffer());
+      return found && beginningOf(found);
     },
     async delete(name) {
       const deleted = await answerIfAny(fetch(addressOf(name), { method: "DELETE" }));
@@ -56,21 +56,35 @@ function encoded(name: string): string {
 async function answer(asked: Promise<Response>): Promise<Response> {
   const response = await asked;
   if (response.ok) return response;
-  throw refusal(response, await response.text());
+  throw refusal(response, (await beginningOf(response)).toString());
 }
 
 /** The same; undefined if there is no such key in the bucket. */
 async function answerIfAny(asked: Promise<Response>): Promise<Response | undefined> {
   const response = await asked;
   if (response.ok) return response;
-  const text = await response.text();
-  if (response.status === 404 && !text.includes("<Code>NoSuchBucket</Code>")) return undefined;
+  const text = (await beginningOf(response)).toString();
+  if (response.status === 404 && (text === "" || text.includes("<Code>NoSuchKey</Code>"))) return undefined;
   throw refusal(response, text);
 }
 
 function refusal({ status, statusText }: Response, text: string): Error {
   const said = /<Message>([^<]*)<\/Message>/.exec(text)?.[1] ?? statusText;
   return new Error(`the object store answered ${status}: ${said}`);
+}
+
+/** A blob is no longer than that: what comes after it is of something else, and is not read. */
+const mostBytes = 1024 * 1024;
+
+async function beginningOf({ body }: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > mostBytes) break;
+  }
+  return Buffer.concat(chunks);
 }
 
 /** Its connection can be used again. */

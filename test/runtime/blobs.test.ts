@@ -117,6 +117,32 @@ test("what a crash leaves behind is deleted once the task has ended, and the res
   expect(next.errors).toEqual([]);
 });
 
+test("a sweep deletes nothing that is not of its store, and one blob that cannot be deleted keeps none of the others", async () => {
+  const blobs = new MemoryBlobs();
+  const setup = tool(blobs, (task) => task.artifact("data.bin", bytes));
+  const process = await Process.started(setup);
+  const id = await process.callId("work");
+  await process.ended(id);
+  const [store = ""] = ((await until(blobs, 3))[0] ?? "").split("/");
+  const foreign = ["backup.tar", "other/task/x.0", `${store}/100%/x.0`, `${store}/.keep`];
+  for (const name of [...foreign, `${store}/0-stuck/x.0`, `${store}/gone/x.0`]) blobs.all.set(name, bytes);
+  blobs.list = async function* () {
+    yield* [...this.all.keys()].toSorted(); // whatever the prefix is
+  };
+  const remove = blobs.delete.bind(blobs);
+  blobs.delete = async (name) => {
+    if (name.includes("stuck")) throw new Error("EACCES");
+    await remove(name);
+  };
+  await process.clock.advance(hour);
+  const left = await until(blobs, 8);
+  expect(left).toEqual(expect.arrayContaining([...foreign, `${store}/0-stuck/x.0`]));
+  expect(process.errors).toMatchObject([
+    { message: "The blobs of this server failed to delete data: EACCES" },
+  ]);
+  expect(await read(process, id)).toBe(bytes.toString("base64"));
+});
+
 test("blobs that fail hold the handler up until they answer, and a process without them says so", async () => {
   const blobs = new MemoryBlobs();
   let failures = 2;

@@ -20,8 +20,8 @@ async function listed(blobs: Blobs, prefix: string): Promise<readonly string[]> 
 
 it("keeps blobs as files that only this user may read", async () => {
   const { blobs, root } = await opened();
-  expect(await blobs.get("s/task/a.0")).toBeUndefined();
   expect(await listed(blobs, "s/")).toEqual([]);
+  await expect(blobs.get("s/task/a.0")).rejects.toThrow("ENOENT"); // perhaps a disk that is not there
   const data = sampleBytes(300_000);
   await blobs.put("s/task/a.0", sampleBytes(10));
   await blobs.put("s/task/a.0", data);
@@ -29,6 +29,7 @@ it("keeps blobs as files that only this user may read", async () => {
   await blobs.put("t/task/a.0", data);
   expect(Buffer.compare((await blobs.get("s/task/a.0")) ?? new Uint8Array(), data)).toBe(0);
   expect((await blobs.get("s/task/a.1"))?.length).toBe(0);
+  expect([await blobs.get("s/task/a.2"), await blobs.get("s/other/a.0")]).toEqual([undefined, undefined]);
   expect(await listed(blobs, "s/")).toEqual(["s/task/a.0", "s/task/a.1"]);
   if (process.platform === "win32") return;
   const modeOf = async (path: string): Promise<number> => (await stat(join(root, path))).mode & 0o777;

@@ -87,3 +87,21 @@ it("rejects with the answer of a bucket that refuses", async () => {
   await expect(elsewhere.get("s/task/x.0")).rejects.toThrow("404: No such bucket");
   await expect(elsewhere.delete("s/task/x.0")).rejects.toThrow("404: No such bucket");
 });
+
+it("takes a 404 that is not of the bucket for no answer, and reads no more of one than a blob can have", async () => {
+  const page = s3Blobs("http://files", async () => new Response("<html>Not Found</html>", { status: 404 }));
+  await expect(page.get("s/task/x.0")).rejects.toThrow("the object store answered 404");
+  let pulled = 0;
+  const endless = (): Response =>
+    new Response(
+      new ReadableStream({
+        pull(controller) {
+          if (++pulled > 100) controller.error(new Error("read on and on"));
+          else controller.enqueue(new Uint8Array(256 * 1024));
+        },
+      }),
+    );
+  const data = await s3Blobs("http://files", async () => endless()).get("s/task/x.0");
+  expect(data?.length).toBeGreaterThan(1024 * 1024);
+  expect(pulled).toBeLessThan(10);
+});

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import type { Dirent } from "node:fs";
-import { readdir, readFile, rm, rmdir } from "node:fs/promises";
+import { access, readdir, readFile, rm, rmdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Blobs, blobSecret } from "../../store/blobs.ts";
 import type { TaskStore } from "../../store/store.ts";
@@ -93,12 +93,13 @@ export class ArtifactBlobs {
     await asked("delete", () => this.#blobs.delete(name));
   }
 
-  /** Those of this store. */
+  /** Those of this store. A list may also have what others keep there, which is not ours to delete. */
   async *all(): AsyncGenerator<NamedBlob> {
     const prefix = `${this.#prefix}/`;
     for await (const name of this.#blobs.list(prefix)) {
-      const [task, rest = ""] = name.slice(prefix.length).split("/");
-      if (task !== undefined) yield { name, task: decodeURIComponent(task), id: rest.split(".")[0] ?? "" };
+      const [folder = "", rest = ""] = name.startsWith(prefix) ? name.slice(prefix.length).split("/") : [];
+      const task = taskOf(folder);
+      if (task !== undefined) yield { name, task, id: rest.split(".")[0] ?? "" };
     }
   }
 
@@ -115,6 +116,16 @@ export class ArtifactBlobs {
 /** The name of a folder on any system: ids of tasks may have any characters. */
 export function folderOf(task: string): string {
   return encodeURIComponent(task).replace(/[.!'()*~]/g, (each) => `%${each.charCodeAt(0).toString(16)}`);
+}
+
+/** Undefined for a name that no task gives its folder. */
+function taskOf(folder: string): string | undefined {
+  try {
+    const task = decodeURIComponent(folder);
+    return task !== "" && folderOf(task) === folder ? task : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function keyOf({ key }: StoredBlob): Buffer {
@@ -172,8 +183,9 @@ export function folderBlobs(path: string): Blobs {
       try {
         return await readFile(join(path, name));
       } catch (error) {
-        if (isMissing(error)) return undefined;
-        throw error;
+        if (!isMissing(error)) throw error;
+        await access(join(path, name.split("/")[0] ?? "")); // without the folder of its store, a disk may be missing
+        return undefined;
       }
     },
     async delete(name) {

@@ -8,6 +8,9 @@ import type { ArtifactBlobs, NamedBlob } from "./artifact-blobs.ts";
 /** An object store asks money for each list. */
 const everyMs = 3_600_000;
 
+/** A blob that cannot be deleted keeps none of the others; with so many, nothing can be deleted now. */
+const mostFailures = 20;
+
 /**
  * Deletes the blobs of tasks that no longer exist, and those that a crash has left behind, when the process starts and once an hour. Those of
  * a task that has not ended stay: what is being stored is in no journal yet.
@@ -41,17 +44,19 @@ export class BlobSweep {
     this.#isRunning = true;
     try {
       const tidy = new Set<string>();
+      const failures: unknown[] = [];
       let ofTask: NamedBlob[] = [];
       for await (const blob of blobs.all()) {
         if (this.#isStopped) return;
         if (ofTask[0]?.task !== blob.task) {
-          await this.#tidyUp(blobs, ofTask, tidy);
+          await this.#tidyUp(blobs, ofTask, tidy, failures);
           ofTask = [];
         }
         ofTask.push(blob);
       }
-      await this.#tidyUp(blobs, ofTask, tidy);
+      await this.#tidyUp(blobs, ofTask, tidy, failures);
       this.#tidy = tidy;
+      if (failures.length > 0) this.#services.onError(failures[0]);
     } catch (error) {
       if (!this.#isStopped && !isLost(error)) this.#services.onError(error);
     } finally {
@@ -59,7 +64,12 @@ export class BlobSweep {
     }
   }
 
-  async #tidyUp(blobs: ArtifactBlobs, ofTask: readonly NamedBlob[], tidy: Set<string>): Promise<void> {
+  async #tidyUp(
+    blobs: ArtifactBlobs,
+    ofTask: readonly NamedBlob[],
+    tidy: Set<string>,
+    failures: unknown[],
+  ): Promise<void> {
     const id = ofTask[0]?.task;
     if (id === undefined) return;
     const { store } = this.#services;
@@ -69,8 +79,17 @@ export class BlobSweep {
       const isKnown = task !== undefined && this.#tidy.has(id);
       const artifacts = task === undefined || isKnown ? [] : await artifactsOf(store, id);
       const named = new Set(artifacts.map(({ blob }) => blob?.id));
-      if (!isKnown) for (const blob of ofTask) if (!named.has(blob.id)) await blobs.delete(blob);
-      if (task !== undefined) tidy.add(id);
+      const before = failures.length;
+      for (const blob of isKnown ? [] : ofTask) {
+        if (named.has(blob.id)) continue;
+        try {
+          await blobs.delete(blob);
+        } catch (error) {
+          failures.push(error);
+          if (failures.length === mostFailures) throw error;
+        }
+      }
+      if (task !== undefined && failures.length === before) tidy.add(id);
     } catch (error) {
       if (!isUnreadable(error)) throw error; // whether its blobs are wanted, nobody can tell
     }
