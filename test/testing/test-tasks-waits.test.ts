@@ -213,5 +213,5 @@ it("lets a year pass with a few timers, whatever waits", async () => {
   const reminder = await t.start("remind");
   await t.clock.advance("360d");
   expect(await reminder.result()).toMatchObject(text("now"));
-  expect(timers.mock.calls.length).toBeLessThan(1_000);
+  expect(timers.mock.calls.length).toBeLessThan(10_000); // a look each minute would be half a million
 });
