@@ -39,7 +39,7 @@ export interface ServedTools {
 /**
  * Adds the tools of programs, job APIs, OpenAPI documents and other MCP servers to `tasks`. Call it before the server starts, so that tasks of an
  * earlier process find their tools. Rejects with `configuration` for a mistake in a source, and for two tools of the same name; a tool that another
- * server lists is left out instead, and \`onError\` is told.
+ * server lists is left out instead, and `onError` is told.
  *
  * ```ts
  * const served = await serveTools(tasks, [

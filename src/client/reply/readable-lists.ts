@@ -138,7 +138,8 @@ function withDefaults(item: JsonObject, key: string): JsonObject {
   return { ...item, ...(name !== undefined && { name }), ...schema };
 }
 
-function withoutNulls(object: JsonObject, levels = 1): JsonObject {
+/** Without members that are null, also those of as many levels of objects below. */
+export function withoutNulls(object: JsonObject, levels = 1): JsonObject {
   const members = Object.entries(object).filter(([, value]) => value !== null);
   if (levels === 1) return Object.fromEntries(members);
   return Object.fromEntries(

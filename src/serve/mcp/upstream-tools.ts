@@ -1,6 +1,8 @@
-import { sameJson } from "../../generation/message.ts";
+import { withoutNulls } from "../../client/reply/readable-lists.ts";
+import { isJsonObject, sameJson } from "../../generation/message.ts";
 import {
   type CallToolResult,
+  type ContentBlock,
   fromJsonSchema,
   type StandardSchemaWithJSON,
   type Tool,
@@ -107,14 +109,23 @@ function readable(result: CallToolResult, { name }: Upstream): CallToolResult {
   const { content, isError } = result;
   return {
     ...result,
-    content: content.map((block) => {
-      const fault = blockFault(block);
-      if (fault === undefined) return block;
-      const given = cutText(JSON.stringify(block));
-      return { type: "text", text: `[Content of the server ${name} that is not valid: ${fault}] ${given}` };
-    }),
+    content: content.map((block) => readableBlock(block, name)),
     ...(isError !== undefined && { isError: Boolean(isError) }),
   };
+}
+
+/** Without nulls, which some servers write for what they do not have, and without annotations where those are not valid. */
+function readableBlock(block: ContentBlock, server: string): ContentBlock {
+  const fault = blockFault(block);
+  if (fault === undefined) return block;
+  if (isJsonObject(block)) {
+    const filled = withoutNulls(block, 2);
+    const { annotations: _, ...bare } = filled;
+    const found = [filled, bare].find((each) => blockFault(each) === undefined);
+    if (found !== undefined) return found as ContentBlock;
+  }
+  const given = cutText(JSON.stringify(block));
+  return { type: "text", text: `[Content of the server ${server} that is not valid: ${fault}] ${given}` };
 }
 
 /** Begins a call before there is a task, which asks its client meanwhile. */

@@ -11,7 +11,7 @@ const deadline = 60_000;
 const program = `
 const send = (message) => process.stdout.write((typeof message === "string" ? message : JSON.stringify({ jsonrpc: "2.0", ...message })) + "\\n");
 const text = (said) => ({ content: [{ type: "text", text: said }] });
-const tools = ["fine", "garbage", "shape", "blocks", "dies", "asks", "answers-twice"].map((name) => ({ name, inputSchema: { type: "object" } }));
+const tools = ["fine", "garbage", "shape", "blocks", "nulls", "dies", "asks", "answers-twice"].map((name) => ({ name, inputSchema: { type: "object" } }));
 const calls = {
   fine: (id) => send({ id, result: text("fine") }),
   garbage(id) {
@@ -22,6 +22,11 @@ const calls = {
   },
   shape: (id) => send({ id, result: { content: 5 } }),
   blocks: (id) => send({ id, result: { content: [null, { type: "text" }, ...text("whole").content], isError: "yes" } }),
+  nulls: (id) => send({ id, result: { content: [
+    { type: "image", data: "AAAA", mimeType: "image/png", annotations: null, _meta: null },
+    { type: "resource", resource: { uri: "a:b", text: "c", mimeType: null } },
+    { type: "text", text: "dated", annotations: { lastModified: "yesterday" } },
+  ] } }),
   dies: () => process.exit(1),
   asks() {
     const requestedSchema = { type: "object", properties: { ok: { type: "boolean" } } };
@@ -79,6 +84,13 @@ it(
         { text: expect.stringMatching(odd) },
         { text: expect.stringMatching(odd) },
         { text: "whole" },
+      ],
+    });
+    expect(await client.callTool("nulls")).toMatchObject({
+      content: [
+        { type: "image", data: "AAAA", mimeType: "image/png" },
+        { type: "resource", resource: { uri: "a:b", text: "c" } },
+        { type: "text", text: "dated" },
       ],
     });
     const { tasks } = await served.tasks.admin.list({ states: ["running", "waiting", "input_required"] });
