@@ -5,6 +5,7 @@ import { text } from "node:stream/consumers";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { UrlElicitationRequiredError } from "@modelcontextprotocol/sdk/types.js";
 import { ProtocolError } from "@modelcontextprotocol/server";
+import { connect } from "holdfast/client";
 import { expect, it, onTestFinished } from "vitest";
 import { serveSessions } from "../sdk-v1/http.ts";
 import { serve as serveTasks } from "../kit/server.ts";
@@ -112,3 +113,53 @@ it("prints them in 2026-07-28 too, which has no code of its own for that", { tim
   expect(refused).toMatchObject({ code: 3, stdout: "" });
   expect(refused.stderr).toMatch(/\n {2}Please sign in\. https:\/\/auth\.example\.com\/sign-in\?state=1\n$/);
 });
+
+it(
+  "prints the data of an error, of a call and of a task, without what is for clients",
+  { timeout: 60_000 },
+  async () => {
+    const { http } = await serveTasks({
+      tools: (tasks) => {
+        tasks.tool("order", {}, async (_, task) => {
+          await task.step("note", () => 1);
+          throw new ProtocolError(-32001, "No quota", { resetAt: "noon", retryAfterMs: 5, "holdfast/x": 1 });
+        });
+        tasks.tool("said", { task: "forbidden" }, () => {
+          throw new ProtocolError(-32001, "No quota", "until\nnoon");
+        });
+      },
+    });
+    const env = { HOLDFAST_STATE: await folder() };
+    const failed = await runMain(["call", http.url, "order"], { env });
+    expect(failed).toMatchObject({ code: 3, stdout: "" });
+    expect(failed.stderr).toMatch(/No quota \(-32001\)\n\{"resetAt":"noon"\}\n$/);
+    expect((await runMain(["call", http.url, "said"], { env })).stderr).toMatch(
+      /No quota \(-32001\)\nuntil\nnoon\n$/,
+    );
+  },
+);
+
+it(
+  "prints why a server refuses to be used, which is an MCP server all the same",
+  { timeout: 60_000 },
+  async () => {
+    const url = await serve(async (request, response) => {
+      const { id, method } = JSON.parse(await text(request)) as { id: number; method: string };
+      const error =
+        method === "initialize"
+          ? { code: -32602, message: "Only for customers", data: { plan: "free" } }
+          : { code: -32601, message: "Method not found" };
+      response
+        .setHeader("content-type", "application/json")
+        .end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+    });
+    const refused = await runMain(["tools", url]);
+    expect(refused).toMatchObject({ code: 6, stdout: "" });
+    expect(refused.stderr).toContain(`Could not connect to ${url}: Only for customers\n{"plan":"free"}\n`);
+    expect(refused.stderr).not.toContain("not an MCP server");
+    await expect(connect(url)).rejects.toMatchObject({
+      code: "protocol",
+      error: { code: -32602, message: "Only for customers", data: { plan: "free" } },
+    });
+  },
+);

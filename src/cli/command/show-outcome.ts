@@ -16,7 +16,7 @@ import type { Session } from "../server/with-server.ts";
 import { describeRpcError } from "../../client/reply/reply.ts";
 import { isExpiredError } from "../../task/outcome.ts";
 import type { Output, Said } from "../output/output.ts";
-import { urlsToVisit } from "../output/report-failure.ts";
+import { dataOf, urlsToVisit } from "../output/report-failure.ts";
 import { linksOf, saveContent, type SaveFolder } from "../output/save-content.ts";
 import { showContent, showResultFor } from "../output/show-content.ts";
 import { directJson, taskJson, type TaskOrigin } from "../output/task-json.ts";
@@ -147,7 +147,7 @@ async function endOf(task: EndedTask, options: ShowOptions): Promise<Said> {
   const { error } = task;
   return {
     json: {},
-    notes: [`holdfast: failed: ${describeRpcError(error)}${urlsToVisit(error)}`],
+    notes: [`holdfast: failed: ${describeRpcError(error)}${urlsToVisit(error)}${dataOf(error)}`],
     code: isExpiredError(error) ? exitCodes.expired : exitCodes.failed,
   };
 }

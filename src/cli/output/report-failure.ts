@@ -3,6 +3,7 @@ import { shownAddress } from "../../generation/web-address.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { describeCause, TaskClientError, type TaskClientErrorCode } from "../../client/task-client-error.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { cutText } from "../../task/stored-text.ts";
 import { type ExitCode, exitCodeOf, exitCodes, Stopped, UsageError } from "../errors.ts";
 import type { ErrorJson } from "./json-shapes.ts";
 import type { Output } from "./output.ts";
@@ -22,6 +23,22 @@ export function urlsToVisit({ code, data }: JsonRpcError): string {
   return `\nVisit, and then call again:${lines.join("")}`;
 }
 
+/** How much of an error's data to show, in code points. */
+const mostData = 2_000;
+
+/** On a line of its own, what a server says beside its message; without what is for clients, and the URLs that `urlsToVisit` shows. */
+export function dataOf(error: JsonRpcError): string {
+  const { data } = error;
+  if (data === undefined || data === null || urlsToVisit(error) !== "") return "";
+  if (typeof data === "string") return `\n${cutText(data, mostData)}`;
+  const isForClients = (name: string): boolean => name === "retryAfterMs" || name.startsWith("holdfast/");
+  const shown = isJsonObject(data)
+    ? Object.fromEntries(Object.entries(data).filter(([name]) => !isForClients(name)))
+    : data;
+  const text = JSON.stringify(shown);
+  return text === "{}" ? "" : `\n${cutText(text, mostData)}`;
+}
+
 /** Prints why a command failed: on stderr, or as JSON on stdout. Returns the exit code. */
 export async function reportFailure(error: unknown, output: Output): Promise<ExitCode> {
   const { exitCode, ...details } = describe(error);
@@ -31,7 +48,10 @@ export async function reportFailure(error: unknown, output: Output): Promise<Exi
   } else if (!(error instanceof Stopped && error.wasShown)) {
     const code = codeOf(error);
     const more = code === undefined ? "" : `\nMore about this error:\n  holdfast docs ${code}`;
-    output.note(`holdfast: ${details.message}${more}`);
+    const { kind, rpc } = details;
+    // What is missing, the message says already.
+    const data = rpc === undefined || kind === "missing_capability" ? "" : dataOf(rpc);
+    output.note(`holdfast: ${details.message}${data}${more}`);
   }
   return exitCode;
 }

@@ -122,6 +122,7 @@ function hint(error: TaskClientError, server: FoundServer): string | undefined {
   if (error.code === "unauthorized") return loginHint(error, server);
   if (isNoEndpoint(error))
     return `Something answers at that address, but not as an MCP server. Check the path.${usualPath(target)}`;
+  if (error.error !== undefined) return undefined; // it speaks MCP, and says why it refuses
   if (error.code === "protocol")
     return "Something answers at that address, but it is not an MCP server that this client can use.";
   const code = codeOf(innermost(error));

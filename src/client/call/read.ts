@@ -17,7 +17,7 @@ import type { TaskHandle } from "../task/task-handle.ts";
 import { readMs, withWaitLimit } from "../task/wait-limit.ts";
 import type { ReadAnswer, ReadRequest, TaskProtocol } from "../task-protocol.ts";
 import { makeIdempotencyKey } from "./pending-call.ts";
-import { errorAnswer, sendFailure } from "../transport/send-failure.ts";
+import { errorAnswer, rpcErrorOf, sendFailure } from "../transport/send-failure.ts";
 
 export interface ReadServices {
   readonly protocol: TaskProtocol;
@@ -136,9 +136,6 @@ function plainFailure(cause: unknown): Unanswered {
   // A question in the server's answer, of a kind that this client did not declare.
   if (cause instanceof SdkError && cause.code === SdkErrorCode.CapabilityNotSupported)
     throw new TaskClientError("unanswered", cause.message, { cause });
-  if (cause instanceof ProtocolError) {
-    const { code, message, data } = cause;
-    return errorAnswer({ code, message, ...(data !== undefined && { data }) });
-  }
+  if (cause instanceof ProtocolError) return errorAnswer(rpcErrorOf(cause));
   return sendFailure(cause);
 }

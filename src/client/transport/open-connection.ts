@@ -24,7 +24,7 @@ import type { JsonObject } from "../../generation/message.ts";
 import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
 import { RawRequester } from "./raw-requester.ts";
 import { mayBeRefusedByHttpSse, NoSseServer } from "./sse-transport.ts";
-import { invalidAnswer, isInvalidAnswer, sendFailure } from "./send-failure.ts";
+import { invalidAnswer, isInvalidAnswer, rpcErrorOf, sendFailure } from "./send-failure.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { tracedConnection } from "./traced-transport.ts";
 import { isHtml, messageInBody } from "../reply/reply.ts";
@@ -302,7 +302,8 @@ export function connectError(
     cause.cause === undefined &&
     !endedByServer;
   const isProtocol = spoke || cause instanceof UnsupportedProtocolVersionError || isRefusal(cause);
-  return new TaskClientError(isProtocol ? "protocol" : "connection", message, { cause });
+  const error = cause instanceof ProtocolError ? rpcErrorOf(cause) : undefined;
+  return new TaskClientError(isProtocol ? "protocol" : "connection", message, { cause, error });
 }
 
 /** The server answered the handshake of earlier revisions with an error or an unsupported version. */

@@ -1,5 +1,6 @@
 import {
   InsufficientScopeError,
+  type ProtocolError,
   SdkError,
   SdkErrorCode,
   SdkHttpError,
@@ -21,6 +22,11 @@ import { isMalformed, NotAMessage } from "./wire-messages.ts";
 import { isJsonObject } from "../../generation/message.ts";
 
 type Failure = LostReply | BadReply | ErrorReply;
+
+/** The server's error, as it was sent. */
+export function rpcErrorOf({ code, message, data }: ProtocolError): JsonRpcError {
+  return { code, message, ...(data !== undefined && { data }) };
+}
 
 /** The reply for an error of the SDK's client or of its transport. */
 export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
