@@ -61,6 +61,21 @@ describe("an attempt that works for longer than timeoutMs", () => {
     expect(await gauge.free(process)).toBe(1);
   });
 
+  it("is no step that was not awaited, where the step heeds its signal", async () => {
+    const process = await start((_, task) =>
+      task.step("wait", ({ signal }) => {
+        const { promise, reject } = Promise.withResolvers<never>();
+        signal.addEventListener("abort", () => reject(signal.reason as Error));
+        return promise;
+      }),
+    );
+    const id = await process.callId("limited");
+    await process.clock.advance(timeoutMs);
+    expect(bodyOf(await process.ended(id))).toEqual(tooLong);
+    await process.clock.advance(60_000);
+    expect(process.errors).toEqual([]);
+  });
+
   it("lets its step end, and journals nothing more", async () => {
     let began = 0;
     const process = await start(async (_, task) => {

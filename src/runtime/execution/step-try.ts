@@ -137,8 +137,9 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
     if (until !== undefined) return { again: { until, paused: pausedWith(0, null) } };
   } catch (given) {
     const thrown = refusalOf(given);
-    if (run.life.hasReturned) {
-      const happened = `failed after its handler had returned: ${describeThrown(thrown)}`;
+    if (run.life.hasReturned && !run.signal.aborted) {
+      const reason = describeThrown(thrown).replace(/\.$/, "");
+      const happened = `failed after its handler had returned: ${reason}`;
       effects.report(notAwaited(run, `Step "${key}"`, happened, thrown));
     }
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
