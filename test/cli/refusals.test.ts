@@ -143,7 +143,7 @@ it(
   "prints why a server refuses to be used, which is an MCP server all the same",
   { timeout: 60_000 },
   async () => {
-    const url = await serve(async (request, response) => {
+    const answer = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
       const { id, method } = JSON.parse(await text(request)) as { id: number; method: string };
       const error =
         method === "initialize"
@@ -152,7 +152,8 @@ it(
       response
         .setHeader("content-type", "application/json")
         .end(JSON.stringify({ jsonrpc: "2.0", id, error }));
-    });
+    };
+    const url = await serve((...exchange) => void answer(...exchange));
     const refused = await runMain(["tools", url]);
     expect(refused).toMatchObject({ code: 6, stdout: "" });
     expect(refused.stderr).toContain(`Could not connect to ${url}: Only for customers\n{"plan":"free"}\n`);
