@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import type { DrainCommandOptions } from "./command/admin/drain.ts";
 import type { ShowBulkOptions } from "./command/admin/act-on-many.ts";
 import type { TopOptions } from "./command/admin/top.ts";
-import { selecting } from "./command/admin/selection.ts";
 import type { Context } from "./context.ts";
 import { addDatabaseCommands } from "./command/admin/database-commands.ts";
 import type { ExitCode } from "./errors.ts";
@@ -51,7 +50,7 @@ export function addAdminCommands(admin: Command, context: Context, end: (code: E
 
   const ofDatabase = (name: string, description: string): Command =>
     command(name, description, databaseForms);
-  addDatabaseCommands({ command: ofDatabase, selecting }, context, end);
+  addDatabaseCommands(ofDatabase, context, end);
   for (const each of admin.commands) each.addHelpText("after", exampleText(adminExamples[each.name()] ?? []));
 }
 

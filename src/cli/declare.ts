@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "commander";
+import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import type { ConnectOptions } from "../client/connect-options.ts";
 import { protocolVersions } from "../generation/generations.ts";
 
@@ -95,9 +95,28 @@ type ArgumentValue<Each> = Each extends readonly [`${string}...${string}`, ...un
       : string;
 
 /** What the code of a command gets: its arguments by their names, and its options. */
-export type GivenTo<Command extends DeclaredCommand> = {
-  readonly [Each in NonNullable<Command["args"]>[number] as ArgumentName<Each[0]>]: ArgumentValue<Each>;
-} & { readonly options: OptionsOf<NonNullable<Command["options"]>> };
+export type GivenTo<Declaration extends DeclaredCommand> = {
+  readonly [Each in NonNullable<Declaration["args"]>[number] as ArgumentName<Each[0]>]: ArgumentValue<Each>;
+} & { readonly options: OptionsOf<NonNullable<Declaration["options"]>> };
+
+/** Adds declared arguments and options to a command. */
+export function addParts(
+  command: Command,
+  { args = [], options = [] }: Pick<DeclaredCommand, "args" | "options">,
+): void {
+  for (const [term, about, { choices, default: usual } = {}] of args) {
+    const argument = new Argument(term, about).default(usual);
+    command.addArgument(choices === undefined ? argument : argument.choices(choices));
+  }
+  for (const [flags, about, settings = {}] of options) {
+    const { parse, choices, default: usual, conflicts = [], hidden, required } = settings;
+    const option = new Option(flags, about).default(usual).conflicts([conflicts].flat());
+    if (parse !== undefined)
+      option.argParser<unknown>((text, before) => parse(text, before as readonly string[]));
+    if (choices !== undefined) option.choices(choices);
+    command.addOption(option.hideHelp(hidden === true).makeOptionMandatory(required === true));
+  }
+}
 
 export const serverForms = "a URL, a command line in quotes, or a name from a config file with mcpServers";
 

@@ -1,9 +1,9 @@
-import { Argument, Command, Option } from "commander";
+import { Command } from "commander";
 import { packageVersion } from "../task/package.ts";
-import { restored } from "./arguments/rewrite-argv.ts";
+import { givenTo } from "./arguments/rewrite-argv.ts";
 import { type CommandName, type Given, groups } from "./commands.ts";
 import type { Context } from "./context.ts";
-import type { DeclaredCommand } from "./declare.ts";
+import { addParts, type DeclaredCommand } from "./declare.ts";
 import { type ExitCode, UsageError } from "./errors.ts";
 import { exampleText, layOutHelp } from "./help-layout.ts";
 
@@ -79,12 +79,7 @@ export async function makeProgram(
       const load = code[path as CommandName] as () => Promise<Run<never>>;
       command.action(async (...given: readonly unknown[]) => {
         const run = await load();
-        const named = command.registeredArguments.map((argument, at) => [
-          argument.name(),
-          restored(given[at]),
-        ]);
-        const all: unknown = Object.fromEntries([...named, ["options", command.optsWithGlobals()]]);
-        end(await run(context, all as never));
+        end(await run(context, givenTo(command, given) as never));
       });
     }
   const admin = program.commands.find((each) => each.name() === "admin") ?? program;
@@ -104,23 +99,12 @@ export function adminActions(program: Command): ReadonlySet<string> {
 }
 
 function addCommand(program: Command, path: string, declared: DeclaredCommand): Command {
-  const { does, args = [], options = [], usage, examples = [] } = declared;
+  const { does, usage, examples = [] } = declared;
   const words = path.split(" ");
   const parent = program.commands.find((each) => words.length > 1 && each.name() === words[0]) ?? program;
   const command = parent.command(words.at(-1) ?? "").description(does);
   if (usage !== undefined) command.usage(usage);
-  for (const [term, about, { choices, default: usual } = {}] of args) {
-    const argument = new Argument(term, about).default(usual);
-    command.addArgument(choices === undefined ? argument : argument.choices(choices));
-  }
-  for (const [flags, about, settings = {}] of options) {
-    const { parse, choices, default: usual, conflicts = [], hidden, required } = settings;
-    const option = new Option(flags, about).default(usual).conflicts([conflicts].flat());
-    if (parse !== undefined)
-      option.argParser<unknown>((text, before) => parse(text, before as readonly string[]));
-    if (choices !== undefined) option.choices(choices);
-    command.addOption(option.hideHelp(hidden === true).makeOptionMandatory(required === true));
-  }
+  addParts(command, declared);
   if (examples.length > 0) command.addHelpText("after", exampleText(examples));
   return command;
 }

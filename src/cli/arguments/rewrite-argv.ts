@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { join } from "shlex";
 import { allCommands } from "../commands.ts";
 import { commandPrefix } from "../server/find-server.ts";
@@ -28,9 +29,17 @@ export function protectId(argv: readonly string[]): readonly string[] {
 }
 
 /** An argument as it was typed. */
-export function restored(argument: unknown): unknown {
+function restored(argument: unknown): unknown {
   if (Array.isArray(argument)) return argument.map(restored);
   return typeof argument === "string" && argument.startsWith(mark) ? argument.slice(mark.length) : argument;
+}
+
+/** What the code of a command gets (`GivenTo`), of what its action is called with. */
+export function givenTo(command: Command, given: readonly unknown[]): object {
+  const named = command.registeredArguments.map(
+    (argument, at) => [argument.name(), restored(given[at])] as const,
+  );
+  return { ...Object.fromEntries(named), options: command.optsWithGlobals() };
 }
 
 /** Moves the name of a session, as in `@page call open url=…`, to the place of SERVER. Alone it asks for a prompt. */

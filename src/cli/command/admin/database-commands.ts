@@ -4,7 +4,9 @@ import type { Command } from "commander";
 import type { TaskStore } from "../../../store/store.ts";
 import type { StorePlace } from "../../../store/from-url.ts";
 import { HoldfastError } from "../../../task/fault.ts";
-import { readTimeSpan, selectionOf, type SelectionOptions } from "./selection.ts";
+import { givenTo } from "../../arguments/rewrite-argv.ts";
+import { addParts, declare, type DeclaredCommand, type GivenTo } from "../../declare.ts";
+import { readTimeSpan, selecting, selectionOf } from "./selection.ts";
 import type { Context } from "../../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
 import type { Said } from "../../output/output.ts";
@@ -16,89 +18,99 @@ import { unlessStopped } from "../../terminal/signal-watch.ts";
 
 // The commands of `holdfast admin STORE` that need the store's database. The code of stores is loaded when one runs.
 
-export interface CommandMakers {
-  readonly command: (name: string, description: string) => Command;
-  /** Adds the options that select tasks to a command. */
-  readonly selecting: (command: Command) => Command;
+const databaseCommands = declare({
+  dump: {
+    does: "copy the store to a file while servers keep running",
+    args: [["<file>", "the new file"]],
+    options: [
+      ["--since <file>", "write only what changed since this earlier dump of the store"],
+      ["--blobs <folder>", "with the files that tasks keep there, outside of the store"],
+    ],
+  },
+  load: {
+    does: "fill an empty store from a dump, of SQLite or Postgres",
+    args: [["<file>", "the dump"]],
+    options: [
+      ["--partial", "keep servers out until a later dump has been loaded too"],
+      ["--beside", "let the store be opened while servers have the original open"],
+      ["--blobs <folder>", "where files go that the dump has from outside of the store"],
+    ],
+  },
+  export: {
+    does: "print everything stored about tasks, one line of JSON each",
+    options: selecting,
+  },
+  gc: {
+    does: "delete what has expired, and free its space",
+    options: [["--full", "free all unused space; servers that use the store wait meanwhile"]],
+  },
+  keys: { does: "show what each encryption key is still needed for" },
+  reseal: { does: "encrypt everything in the store with its first key, while servers run" },
+  "rotate-secrets": {
+    does: "replace the secrets that the store made for its servers",
+    options: [
+      [
+        "--accept <time>",
+        "how long what was made with the old ones counts; 0s: no longer",
+        { default: "1h" },
+      ],
+    ],
+  },
+  "delete-principal": {
+    does: "delete everything the store has about a caller",
+    args: [["<principal>", "the caller"]],
+    options: [
+      ["--yes", "skip the confirmation"],
+      ["--grace <time>", "how long running handlers may take to finish", { default: "10s" }],
+    ],
+  },
+});
+
+type Commands = typeof databaseCommands;
+
+interface Place {
+  /** As it was typed. */
+  readonly store: string;
+  readonly at: StorePlace;
 }
+
+type Given<Name extends keyof Commands> = Place & GivenTo<Commands[Name]>;
+
+const code: {
+  readonly [Name in keyof Commands]: (context: Context, given: Given<Name>) => Promise<Said | ExitCode>;
+} = {
+  dump,
+  load,
+  export: exportTasks,
+  gc,
+  keys,
+  reseal,
+  "rotate-secrets": rotateSecrets,
+  "delete-principal": deletePrincipal,
+};
 
 /** A store, opened as by any operator. */
 type OpenSession = AdminSession & { readonly store: TaskStore };
 
-interface Given<Options> {
-  readonly at: StorePlace;
-  readonly place: string;
-  /** The argument after the store, if the command has one. */
-  readonly word: string;
-  readonly options: Options;
-}
-
 export function addDatabaseCommands(
-  { command, selecting }: CommandMakers,
+  command: (name: string, does: string) => Command,
   context: Context,
   end: (code: ExitCode) => void,
 ): void {
-  const add = <Options>(
-    made: Command,
-    run: (context: Context, given: Given<Options>) => Promise<Said | ExitCode>,
-  ): void => {
-    const hasWord = made.registeredArguments.length > 1;
-    made.action(async (place: string, first: unknown, second: unknown) => {
-      const word = hasWord ? String(first) : "";
-      const options = (hasWord ? second : first) as Options;
+  for (const [name, declared] of Object.entries<DeclaredCommand>(databaseCommands)) {
+    const made = command(name, declared.does);
+    addParts(made, declared);
+    const run = code[name as keyof Commands] as (context: Context, given: never) => Promise<Said | ExitCode>;
+    made.action(async (store: string, ...others: readonly unknown[]) => {
       try {
-        const at = await storePlace(context, place);
-        const done = await run(context, { at, place, word, options });
+        const at = await storePlace(context, store);
+        const done = await run(context, { ...givenTo(made, [store, ...others]), at } as never);
         end(typeof done === "number" ? done : await context.output.say(done));
       } catch (error) {
         throw adminFailure(error);
       }
     });
-  };
-
-  add(
-    command("dump", "copy the store to a file while servers keep running")
-      .argument("<file>", "the new file")
-      .option("--since <file>", "write only what changed since this earlier dump of the store")
-      .option("--blobs <folder>", "with the files that tasks keep there, outside of the store"),
-    dump,
-  );
-  add(
-    command("load", "fill an empty store from a dump, of SQLite or Postgres")
-      .argument("<file>", "the dump")
-      .option("--partial", "keep servers out until a later dump has been loaded too")
-      .option("--beside", "let the store be opened while servers have the original open")
-      .option("--blobs <folder>", "where files go that the dump has from outside of the store"),
-    load,
-  );
-  add(
-    selecting(command("export", "print everything stored about tasks, one line of JSON each")),
-    exportTasks,
-  );
-  add(
-    command("gc", "delete what has expired, and free its space").option(
-      "--full",
-      "free all unused space; servers that use the store wait meanwhile",
-    ),
-    gc,
-  );
-  add(command("keys", "show what each encryption key is still needed for"), keys);
-  add(command("reseal", "encrypt everything in the store with its first key, while servers run"), reseal);
-  add(
-    command("rotate-secrets", "replace the secrets that the store made for its servers").option(
-      "--accept <time>",
-      "how long what was made with the old ones counts; 0s: no longer",
-      "1h",
-    ),
-    rotateSecrets,
-  );
-  add(
-    command("delete-principal", "delete everything the store has about a caller")
-      .argument("<principal>", "the caller")
-      .option("--yes", "skip the confirmation")
-      .option("--grace <time>", "how long running handlers may take to finish", "10s"),
-    deletePrincipal,
-  );
+  }
 }
 
 /** The store of a command that needs its database. Throws a UsageError for an admin endpoint. */
@@ -128,12 +140,8 @@ async function opened<Result extends Said | ExitCode>(
   });
 }
 
-async function dump(
-  context: Context,
-  given: Given<{ readonly since?: string; readonly blobs?: string }>,
-): Promise<Said> {
+async function dump(context: Context, { store, at, file: word, options }: Given<"dump">): Promise<Said> {
   const { io } = context;
-  const { at, word, options } = given;
   const begun = performance.now();
   const file = resolve(io.cwd, word);
   const since = options.since === undefined ? undefined : resolve(io.cwd, options.since);
@@ -141,7 +149,7 @@ async function dump(
   const { dumpStore } = await import("../../../store/data-care.ts");
   const { recordCopy } = await import("./with-admin.ts");
   const { recordAction } = await import("../../../admin/record-action.ts");
-  const unrecorded = await recordCopy(context, given.place, (services) => recordAction(services, "dump"));
+  const unrecorded = await recordCopy(context, store, (services) => recordAction(services, "dump"));
   const made = await unlessStopped("no dump was made", (signal) =>
     dumpStore(at, file, { now: io.now(), since, blobs, signal }),
   );
@@ -157,10 +165,7 @@ async function dump(
   };
 }
 
-async function load(
-  context: Context,
-  { at, word, options }: Given<{ readonly partial?: true; readonly beside?: true; readonly blobs?: string }>,
-): Promise<Said> {
+async function load(context: Context, { at, file: word, options }: Given<"load">): Promise<Said> {
   const { io } = context;
   const file = resolve(io.cwd, word);
   const [partial, beside] = [options.partial === true, options.beside === true];
@@ -178,7 +183,7 @@ async function load(
 /** Prints one line of JSON for each task, newest first. */
 async function exportTasks(
   context: Context,
-  { place, options }: Given<SelectionOptions>,
+  { store: place, options }: Given<"export">,
 ): Promise<Said | ExitCode> {
   const { exportBegins, exportTask } = await import("../../../admin/export-task.ts");
   return opened(context, place, async ({ admin, store, now, actor }) => {
@@ -204,8 +209,7 @@ async function exportTasks(
   });
 }
 
-async function gc(context: Context, given: Given<{ readonly full?: true }>): Promise<Said> {
-  const { at, place, options } = given;
+async function gc(context: Context, { at, store: place, options }: Given<"gc">): Promise<Said> {
   const { compactStore, sizeOfStore } = await import("../../../store/data-care.ts");
   const { deleteExpired } = await import("../../../admin/delete-expired.ts");
   return opened(context, place, async ({ store, now }) => {
@@ -225,7 +229,7 @@ async function gc(context: Context, given: Given<{ readonly full?: true }>): Pro
   });
 }
 
-async function keys({ io, output }: Context, { at }: Given<object>): Promise<Said> {
+async function keys({ io, output }: Context, { at }: Given<"keys">): Promise<Said> {
   const given = encryptionKeys(io);
   const { keyUsageOfStore } = await import("../../../store/data-care.ts");
   const { keys: used, clear, unopened } = await keyUsageOfStore(at, given);
@@ -264,7 +268,7 @@ function linesOf(title: string, rows: Readonly<Record<string, number>>): string 
 /** Servers that store in clear notice at their next renewal, within a second, that the store is encrypted. */
 const untilNoticedMs = 3_000;
 
-async function reseal({ io }: Context, { at }: Given<object>): Promise<Said> {
+async function reseal({ io }: Context, { at }: Given<"reseal">): Promise<Said> {
   const given = encryptionKeys(io);
   if (given === undefined)
     throw new UsageError("Set HOLDFAST_ENCRYPTION_KEYS to the keys of the store: the first one seals.");
@@ -290,7 +294,7 @@ async function reseal({ io }: Context, { at }: Given<object>): Promise<Said> {
 
 async function rotateSecrets(
   context: Context,
-  { place, options }: Given<{ readonly accept: string }>,
+  { store: place, options }: Given<"rotate-secrets">,
 ): Promise<Said> {
   const acceptMs = readTimeSpan("--accept", options.accept);
   const rotation = await import("../../../admin/rotate-secrets.ts");
@@ -317,7 +321,7 @@ async function rotateSecrets(
 
 async function deletePrincipal(
   context: Context,
-  { at, place, word: principal, options }: Given<{ readonly yes?: true; readonly grace: string }>,
+  { at, store: place, principal, options }: Given<"delete-principal">,
 ): Promise<Said> {
   const { output, io } = context;
   const graceMs = readTimeSpan("--grace", options.grace);

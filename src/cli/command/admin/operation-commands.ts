@@ -7,7 +7,7 @@ import type { Schema } from "../../../admin/shape.ts";
 import type { BulkAction } from "../../../task/bulk.ts";
 import { countOf, oneTask, optionOf, pastTime, selectingMany, wordOf } from "./selection.ts";
 import { exactJson } from "../../arguments/parse-arguments.ts";
-import { idForms } from "../../declare.ts";
+import { addParts, type DeclaredOption, idForms } from "../../declare.ts";
 import type { Context } from "../../context.ts";
 import type { ExitCode } from "../../errors.ts";
 import { type AdminOptions, findTask } from "./with-admin.ts";
@@ -55,12 +55,12 @@ export function addOperationCommands(
     const { name, summary, method } = operation;
     const does = page.does ?? `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`;
     const made = command(wordOf(name), does, method !== "GET");
-    if (page.words !== undefined) page.words(made);
-    else if (page.all) made.argument("[id]", `${idForms}; or --all`);
-    else for (const word of namesIn(operation)) made.argument(`<${word}>`, words[word]);
-    if (page.all) selectingMany(made);
-    if (page.options !== undefined) page.options(made);
-    else for (const parameter of parametersOf(operation)) addOption(made, parameter);
+    const inPath = namesIn(operation).map((word) => [`<${word}>`, words[word] ?? ""] as const);
+    const own = page.options ?? parametersOf(operation).map(optionFor);
+    addParts(made, {
+      args: page.args ?? (page.all ? [["[id]", `${idForms}; or --all`]] : inPath),
+      options: [...(page.all ? selectingMany : []), ...own],
+    });
     const count = made.registeredArguments.length - 1; // the store is one of them
     made.action(async (place: string, ...given: readonly unknown[]) => {
       const typed = given.slice(0, count).flat() as string[];
@@ -121,15 +121,15 @@ function named(operation: Operation, typed: readonly string[]): Input {
 }
 
 /** A time is told by its words: it is given as a date, or as how long ago it was. */
-function addOption(command: Command, { name, schema }: Parameter): void {
+function optionFor({ name, schema }: Parameter): DeclaredOption {
   const told = wordsOf(schema);
   const option = optionOf(name);
-  if (schema instanceof z.ZodMiniBoolean) command.option(option, told);
-  else if (schema instanceof z.ZodMiniRecord) command.option(`${option} <json>`, told);
-  else if (isTime(schema))
-    command.option(`${option} <time>`, told.replace(inEpochMs, " (a date, or 2h for two hours ago)"));
-  else if (schema instanceof z.ZodMiniNumber) command.option(`${option} <count>`, told, countOf);
-  else command.option(`${option} <text>`, told);
+  if (schema instanceof z.ZodMiniBoolean) return [option, told];
+  if (schema instanceof z.ZodMiniRecord) return [`${option} <json>`, told];
+  if (isTime(schema))
+    return [`${option} <time>`, told.replace(inEpochMs, " (a date, or 2h for two hours ago)")];
+  if (schema instanceof z.ZodMiniNumber) return [`${option} <count>`, told, { parse: countOf }];
+  return [`${option} <text>`, told];
 }
 
 const inEpochMs = " (epoch ms)";

@@ -1,9 +1,8 @@
-import type { Command } from "commander";
 import type { TaskPage, TaskQuery, TaskSummary } from "../../../admin/admin.ts";
 import type { Input } from "../../../admin/operation.ts";
 import type { Admin, AdminActs, AdminReads } from "../../../admin/operations.ts";
 import { countOf, selecting, selectionOf, untilOf } from "./selection.ts";
-import { idForms } from "../../declare.ts";
+import { type DeclaredArgument, type DeclaredOption, idForms } from "../../declare.ts";
 import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import { tasksText, timeText } from "../../output/amounts.ts";
@@ -37,10 +36,10 @@ export interface Page<Gives> {
   readonly does?: string;
   /** With `--all`, it is done to all selected tasks. `alone`: the options that are for one task. */
   readonly all?: { readonly alone?: readonly string[] };
-  /** Adds its words, instead of the names in the path. */
-  readonly words?: (command: Command) => void;
-  /** Adds its options, instead of those of the operation. */
-  readonly options?: (command: Command) => void;
+  /** Instead of the names in the path. */
+  readonly args?: readonly DeclaredArgument[];
+  /** Instead of those of the operation. */
+  readonly options?: readonly DeclaredOption[];
   /** What was typed, instead of the members of the input with these names. The id of a task may be the start of one. */
   readonly typed?: (words: readonly string[], options: Input, io: Io) => Input | Promise<Input>;
   /** Makes the input of what was typed. */
@@ -61,12 +60,11 @@ type Pages<Methods> = {
     : never;
 };
 
+const limited = ["--limit <count>", "list at most this many", { parse: countOf, default: 50 }] as const;
+
 export const readPages: Pages<AdminReads> = {
   list: {
-    options: (command) =>
-      selecting(command)
-        .option("--limit <count>", "list at most this many", countOf, 50)
-        .option("--after <id>", "only tasks older than this one"),
+    options: [...selecting, limited, ["--after <id>", "only tasks older than this one"]],
     input: ({ limit, after, ...selection }, { now }) => ({ ...selectionOf(selection, now), limit, after }),
     give: listed,
     text: ({ tasks }, _, { now, cells }) => taskTable(tasks, now, cells),
@@ -87,12 +85,12 @@ export const readPages: Pages<AdminReads> = {
     text: (webhooks, _, { cells }) => webhookTable(webhooks, cells),
   },
   actions: {
-    options: (command) =>
-      command
-        .option("--task <id>", "only actions on this task")
-        .option("--principal <name>", "only reads, exports and erasures of this caller's data")
-        .option("--before <number>", "only actions before this number", countOf)
-        .option("--limit <count>", "list at most this many", countOf, 50),
+    options: [
+      ["--task <id>", "only actions on this task"],
+      ["--principal <name>", "only reads, exports and erasures of this caller's data"],
+      ["--before <number>", "only actions before this number", { parse: countOf }],
+      limited,
+    ],
     input: async ({ task, ...others }, { admin }) =>
       typeof task === "string" ? { ...others, taskId: await findTask(admin, task) } : others,
     json: (actions) => ({ actions }),
@@ -117,18 +115,15 @@ export const readPages: Pages<AdminReads> = {
 export const actPages: Pages<AdminActs> = {
   answer: {
     does: "answer a task's question",
-    words: (command) =>
-      command
-        .argument("<id>", idForms)
-        .argument("[key]", "the question's key, if several are open")
-        .argument("[json]", "the result that a client would send, as JSON"),
-    options: (command) =>
-      command
-        .option(
-          "--accept [pairs...]",
-          "accept, with key=value, converted by the question's schema, or key:=json",
-        )
-        .option("--decline", "decline to answer"),
+    args: [
+      ["<id>", idForms],
+      ["[key]", "the question's key, if several are open"],
+      ["[json]", "the result that a client would send, as JSON"],
+    ],
+    options: [
+      ["--accept [pairs...]", "accept, with key=value, converted by the question's schema, or key:=json"],
+      ["--decline", "decline to answer"],
+    ],
     typed: readAnswer,
     input: answersTo,
     text: ({ state }, { id, answers }) =>
@@ -153,8 +148,8 @@ export const actPages: Pages<AdminActs> = {
   extend: {
     does: "let a task run longer, or keep a finished one longer, or do so for all selected ones",
     all: {},
-    words: (command) => command.argument("<words...>", "[id] and its new end: 2d from now, a date, or never"),
-    options: () => undefined,
+    args: [["<words...>", "[id] and its new end: 2d from now, a date, or never"]],
+    options: [],
     typed: (words, _, io) => {
       const [time = "", id, ...rest] = words.toReversed();
       if (rest.length > 0) throw new UsageError("Give a task's id and its new end, such as 2d.");

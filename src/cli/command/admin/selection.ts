@@ -1,5 +1,6 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "commander";
 import { millisecondsOf } from "../../../task/time.ts";
+import { collect, type OptionsOf } from "../../declare.ts";
 import { UsageError } from "../../errors.ts";
 import type { Input } from "../../../admin/operation.ts";
 import type { AdminTaskState, AdminWaitReason, TaskSelection } from "../../../admin/admin.ts";
@@ -52,62 +53,44 @@ export function pastTime(what: string, text: string, now: number): number {
   return Number.isFinite(date) ? date : now - readTimeSpan(what, text);
 }
 
-/** Which tasks to select. */
-export interface SelectionOptions {
-  readonly state?: readonly string[];
-  readonly waitsFor?: readonly string[];
-  readonly tool?: string;
-  readonly principal?: string;
-  /** Tasks of unidentified callers. */
-  readonly nobody?: true;
-  /** The id of a process. */
-  readonly node?: string;
-  readonly olderThan?: string;
-  readonly newerThan?: string;
-  readonly cause?: string;
-  readonly text?: string;
-  /** Tasks that were run again as others. */
-  readonly retried?: true;
-  readonly notRetried?: true;
-}
+/** They select tasks. */
+export const selecting = [
+  [
+    "--state <state>",
+    `tasks in this state; can be repeated: ${adminTaskStates.join(", ")}`,
+    { parse: collect },
+  ],
+  [
+    "--waits-for <reason>",
+    `tasks that wait for this; can be repeated: ${adminWaitReasons.join(", ")}`,
+    { parse: collect },
+  ],
+  ["--tool <name>", "tasks of this tool"],
+  ["--principal <name>", "tasks of this caller"],
+  ["--nobody", "tasks of unidentified callers"],
+  ["--node <id>", "tasks that this process runs, will run or ran last"],
+  ["--older-than <time>", "tasks created longer ago than this: 90s, 5m, 48h, 7d"],
+  ["--newer-than <time>", "tasks created within this time"],
+  ["--cause <cause>", "tasks that failed with this cause"],
+  ["--text <text>", "tasks whose status text contains this"],
+  ["--retried", "tasks that were run again as others"],
+  ["--not-retried", "tasks that were not; with --all, the default"],
+] as const;
 
-/** Which of the selected tasks, and how, a command acts on. */
-export interface ManyTasksOptions extends SelectionOptions {
-  readonly all?: true;
-  readonly limit?: number;
-  readonly dryRun?: true;
-  readonly yes?: true;
+/** They select tasks, and say how a command acts on them. */
+export const selectingMany = [
+  ...selecting,
+  ["--all", "act on all selected tasks, newest first"],
+  ["--limit <count>", "with --all: act on at most this many", { parse: countOf }],
+  ["--dry-run", "with --all: count the tasks and change nothing"],
+  ["--yes", "with --all: skip the confirmation"],
+] as const;
+
+export type SelectionOptions = OptionsOf<typeof selecting>;
+
+export interface ManyTasksOptions extends OptionsOf<typeof selectingMany> {
   /** Only for `retry`. */
   readonly fromStart?: true;
-}
-
-/** Adds the options that select tasks to a command. */
-export function selecting(command: Command): Command {
-  return command
-    .option("--state <state>", `tasks in this state; can be repeated: ${adminTaskStates.join(", ")}`, collect)
-    .option(
-      "--waits-for <reason>",
-      `tasks that wait for this; can be repeated: ${adminWaitReasons.join(", ")}`,
-      collect,
-    )
-    .option("--tool <name>", "tasks of this tool")
-    .option("--principal <name>", "tasks of this caller")
-    .option("--nobody", "tasks of unidentified callers")
-    .option("--node <id>", "tasks that this process runs, will run or ran last")
-    .option("--older-than <time>", "tasks created longer ago than this: 90s, 5m, 48h, 7d")
-    .option("--newer-than <time>", "tasks created within this time")
-    .option("--cause <cause>", "tasks that failed with this cause")
-    .option("--text <text>", "tasks whose status text contains this")
-    .option("--retried", "tasks that were run again as others")
-    .option("--not-retried", "tasks that were not; with --all, the default");
-}
-
-export function selectingMany(command: Command): Command {
-  return selecting(command)
-    .option("--all", "act on all selected tasks, newest first")
-    .option("--limit <count>", "with --all: act on at most this many", countOf)
-    .option("--dry-run", "with --all: count the tasks and change nothing")
-    .option("--yes", "with --all: skip the confirmation");
 }
 
 /**
@@ -128,10 +111,6 @@ export function oneTask(
   if (selectionText(others) !== "all" || limit !== undefined || dryRun === true)
     throw new UsageError("Filters, --limit and --dry-run need --all.");
   return id;
-}
-
-function collect(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, text];
 }
 
 /** The tasks that options select at one time. Throws a UsageError for an invalid selection. */
