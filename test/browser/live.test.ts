@@ -86,21 +86,3 @@ it("shows the same in seven windows, of which one reads for all, until it is clo
   readers.delete(first.page);
   expect(readers.size).toBe(1);
 });
-
-it("reads in another window when the one that reads for all is stopped", patience, async () => {
-  const site = await Site.inNewFolder();
-  const node = await site.serve();
-  const reader = await Visitor.open(chromium(), node.origin);
-  const context = reader.page.context();
-  const other = await reader.another("/");
-  const live = other.page.getByRole("status").filter({ hasText: "Live" });
-  await live.waitFor();
-  const session = await context.newCDPSession(reader.page);
-  await session.send("Page.setWebLifecycleState", { state: "frozen" });
-  await other.page.clock.install();
-  await other.page.reload();
-  await other.page.clock.runFor(40_000);
-  const id = await node.start("quick", "one");
-  await other.row(id).filter({ hasText: "Completed" }).waitFor();
-  await live.waitFor();
-});
