@@ -65,14 +65,13 @@ test.each(kinds)(
       .toBe("done");
     expect((await admin.bulkJob(job)).refused).toEqual([]);
     expect((await admin.bulkJob(job)).counts).toEqual({ total: orders, open: 0, done: orders, refused: 0 });
-    const completed = async (): Promise<unknown> => (await admin.counts()).tools[0];
-    const most = Math.min(orders, (await admin.counts()).most);
-    await expect.poll(completed, { timeout: minutes, interval: 500 }).toMatchObject({
-      completed: most,
-      failed: most,
-      queued: 0,
-      running: 0,
-    });
+    const counted = async (): Promise<unknown> => (await admin.counts()).tools[0];
+    // Above a number, Postgres estimates.
+    const { most } = await admin.counts();
+    const all: unknown = orders < most ? orders : expect.toSatisfy((count: number) => count >= most);
+    await expect
+      .poll(counted, { timeout: minutes, interval: 500 })
+      .toMatchObject({ completed: all, failed: all, queued: 0, running: 0 });
 
     const actions = await admin.actions();
     expect(actions).toMatchObject([
