@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import type { DrainCommandOptions } from "./command/admin/drain.ts";
 import type { ShowBulkOptions } from "./command/admin/act-on-many.ts";
 import type { TopOptions } from "./command/admin/top.ts";
 import type { Context } from "./context.ts";
@@ -34,13 +33,6 @@ export function addAdminCommands(admin: Command, context: Context, end: (code: E
       end(await (await import("./command/admin/top.ts")).top(context, { place, options })),
     );
 
-  acting("drain", "let a process take nothing new, finish or hand over what it has, and say when it is empty")
-    .argument("[node]", "its id, or the start of it; needed if several processes serve the store")
-    .option("--within <time>", "how long running steps may go on (default: 30s)")
-    .option("--undo", "let it take work again")
-    .action(async (place: string, node: string | undefined, options: DrainCommandOptions) =>
-      end(await (await import("./command/admin/drain.ts")).drain(context, { place, node, options })),
-    );
   acting("bulk", "show how far a command with --all is, or stop it")
     .argument("<job>", "the job that --json and actions name")
     .option("--cancel", "stop it; what is done stays done")

@@ -3,7 +3,7 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks, type OperatorSession } from "holdfast";
 import { adminToken, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
 import { served as mounted } from "../../server/http-mount/mount.ts";
 import { Browser } from "../../server/dashboard/browser.ts";
@@ -143,4 +143,23 @@ it("says what some of many tasks have refused, and does the others", async () =>
     stdout: "1 task was cancelled\n",
     stderr: "refused: c: Task c has ended.\n",
   });
+});
+
+it("lets a process take nothing new, says when it is empty, and lets it take work again", async () => {
+  const { url } = await served();
+  // Until the process has reported, nobody knows that it runs tasks.
+  const refused = await vi.waitUntil(
+    async () => {
+      const run = await admin(url, "drain", "zz");
+      return run.stderr.includes("No process serves this store") ? undefined : run;
+    },
+    { timeout: 30_000, interval: 200 },
+  );
+  expect(refused).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("No process has the id zz. These serve the store: ") as string,
+  });
+  expect((await admin(url, "drain", "--within", "5s")).stdout).toMatch(/:\d+ is empty: it can be stopped\n$/);
+  expect((await admin(url, "nodes")).stdout).toContain("\tempty\t");
+  expect((await admin(url, "drain", "--undo")).stdout).toMatch(/ takes work again\n$/);
 });

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
 import * as z from "zod/mini";
 import { parametersOf, type Parameter } from "../../../admin/endpoint/request.ts";
@@ -12,11 +13,12 @@ import type { Context } from "../../context.ts";
 import type { ExitCode } from "../../errors.ts";
 import { type AdminOptions, findTask } from "./with-admin.ts";
 import { actPages, readPages, type Page } from "./operation-pages.ts";
+import { Progress } from "../../terminal/text.ts";
 import { behindText } from "./task-table.ts";
 
 // The commands of operations. Name, words, arguments, options and `--json` come from the table of operations, and the rest from
-// `operation-pages.ts`: a new operation is an entry there, and a page here. Commands that show several operations together, or go on
-// after one, have files of their own.
+// `operation-pages.ts`: a new operation is an entry there, and a page here. Commands that show several operations together, or act on many
+// tasks, have files of their own.
 
 interface OperationCommand {
   readonly operation: Operation;
@@ -69,6 +71,9 @@ export function addOperationCommands(
   }
 }
 
+/** How often to look how far something is (ms). */
+const lookEveryMs = 500;
+
 type Options = AdminOptions & Input & { readonly json?: true };
 
 async function run(
@@ -101,8 +106,15 @@ async function run(
     // Whoever has the store open may read it, recorded or not.
     const shown = readsAs(admin, reader, () => undefined);
     const methods = operation.method === "GET" ? shown : act();
-    const got = await (page.give?.(shown, input) ?? call(methods, operation, input));
-    return output.say({
+    using progress = new Progress(io.stderr, !output.json);
+    let got = await (page.give?.(shown, input) ?? call(methods, operation, input));
+    for (let later = await page.later?.(admin, got); later !== undefined;) {
+      got = later;
+      if (page.progress) progress.show(page.progress(got));
+      await setTimeout(lookEveryMs);
+      later = await page.later?.(admin, got);
+    }
+    return await output.say({
       json: page.json?.(got, input) ?? (got as object),
       // Programs get any answer, also one that cannot be shown.
       text: output.json ? "" : page.text(got, input, { now: now(), cells: output.columns }),

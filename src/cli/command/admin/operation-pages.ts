@@ -1,7 +1,8 @@
 import type { TaskPage, TaskQuery, TaskSummary } from "../../../admin/admin.ts";
+import type { NodeSummary } from "../../../admin/activity.ts";
 import type { Input } from "../../../admin/operation.ts";
 import type { Admin, AdminActs, AdminReads } from "../../../admin/operations.ts";
-import { countOf, selecting, selectionOf, untilOf } from "./selection.ts";
+import { countOf, readTimeSpan, selecting, selectionOf, untilOf } from "./selection.ts";
 import { type DeclaredArgument, type DeclaredOption, idForms } from "../../declare.ts";
 import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
@@ -46,6 +47,10 @@ export interface Page<Gives> {
   readonly input?: (typed: Input, session: Session) => Input | Promise<Input>;
   /** Does more than to call the method once. */
   readonly give?: (admin: AdminReads, input: Input) => Promise<Gives>;
+  /** How it stands by now, which is looked at until nothing is. */
+  readonly later?: (admin: AdminReads, given: Gives) => Promise<Gives | undefined>;
+  /** How far it is, while that is looked at. */
+  readonly progress?: (given: Gives) => string;
 }
 
 interface Session {
@@ -158,6 +163,26 @@ export const actPages: Pages<AdminActs> = {
     text: (_, { id }) => `extended ${String(id)}\n`,
   },
   unblock: { text: ({ id }) => `${id} is tried again\n` },
+  drain: {
+    does: "let a process take nothing new, finish or hand over what it has, and say when it is empty",
+    args: [["[node]", "its id, or the start of it; needed if several processes serve the store"]],
+    options: [
+      ["--within <time>", "how long running steps may go on (default: 30s)"],
+      ["--undo", "let it take work again"],
+    ],
+    typed: ([node], { within, ...others }) => ({
+      ...others,
+      node,
+      ...(typeof within === "string" && { withinMs: readTimeSpan("--within", within) }),
+    }),
+    input: async ({ node, ...how }, { admin }) => ({ ...how, node: await findNode(admin, node) }),
+    later: async (admin, node) =>
+      node.alive && node.draining !== null && node.draining.left !== 0
+        ? ((await admin.nodes()).find(({ id }) => id === node.id) ?? { ...node, alive: false })
+        : undefined,
+    progress: drainText,
+    text: (node) => `${node.host ?? node.id}:${node.pid ?? ""} ${drainText(node)}\n`,
+  },
   pause: {
     json: (_, { tool }) => ({ tool, paused: true }),
     text: (_, { tool }) => `paused ${String(tool)}\n`,
@@ -184,6 +209,26 @@ export const actPages: Pages<AdminActs> = {
     text: (_, { session }) => `ended ${String(session)}\n`,
   },
 };
+
+/** A command line has the store open, too, and sends no reports. */
+async function findNode(admin: Admin, given: unknown): Promise<string> {
+  const nodes = (await admin.nodes()).filter(({ alive, roles }) => alive && roles.length > 0);
+  const found = nodes.filter(({ id }) => typeof given !== "string" || id.startsWith(given));
+  const [node] = found;
+  if (node !== undefined && found.length === 1) return node.id;
+  const list = nodes.map(({ id, host, pid }) => `${id} (process ${pid ?? "?"} on ${host ?? "?"})`).join(", ");
+  if (nodes.length === 0) throw new UsageError("No process serves this store.");
+  if (node === undefined)
+    throw new UsageError(`No process has the id ${String(given)}. These serve the store: ${list}.`);
+  throw new UsageError(`Several processes serve this store. Give the id of one: ${list}.`);
+}
+
+function drainText({ alive, draining }: NodeSummary): string {
+  if (!alive) return "has ended";
+  if (draining === null) return "takes work again";
+  if (draining.left === 0) return "is empty: it can be stopped";
+  return draining.left === null ? "has not answered yet" : `still has ${tasksText(draining.left)}`;
+}
 
 async function findSession(admin: Admin, given: string): Promise<string> {
   const found = (await admin.sessions()).filter(({ id }) => given !== "" && id.startsWith(given));
