@@ -57,6 +57,33 @@ it.each([
   expect(reads.most).toBeLessThanOrEqual(4);
 });
 
+it("does not wait for the end of a task for a request that is cancelled while the store is asked whether it has ended", async () => {
+  const store = memoryStore();
+  const get = store.get.bind(store);
+  const asked = Promise.withResolvers<void>();
+  const told = Promise.withResolvers<void>();
+  const { http } = await serve({
+    tools: (tasks) => void tasks.tool("hangs", {}, () => new Promise(() => undefined)),
+    options: { store },
+    http: { anonymous: "shared" },
+  });
+  const peer = await SessionClient.open(http.url);
+  const { result } = await peer.request("tools/call", { name: "hangs", arguments: {}, task: {} });
+  const { taskId } = (result as { task: { taskId: string } }).task;
+  Object.assign(store, {
+    get: async (id: string) => {
+      asked.resolve();
+      await told.promise;
+      return get(id);
+    },
+  });
+  const answer = peer.post({ id: "r", method: "tasks/result", params: { taskId } });
+  await asked.promise;
+  await peer.post({ method: "notifications/cancelled", params: { requestId: "r" } });
+  expect(await (await answer).json()).toMatchObject({ id: "r", error: { message: "Cancelled" } });
+  told.resolve();
+});
+
 it.each(["tasks/get", "tasks/result"])(
   "reads a few large results at once for %s on a pipe, and more when the client has taken those",
   async (method) => {

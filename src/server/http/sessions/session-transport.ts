@@ -160,8 +160,10 @@ export class SessionTransport implements Transport {
       return new Response(null, { status: 202 });
     }
     const [first] = requests;
-    if (first !== undefined && (isPoll(incoming.body) || (await this.#isSettled(messages, extra)))) {
-      return this.poll(first, extra);
+    if (first !== undefined) {
+      const isSettled = isPoll(incoming.body) || (await this.#isSettled(messages, extra));
+      if (typeof isSettled === "object") return this.#jsonOf(isSettled);
+      if (isSettled) return this.poll(first, extra);
     }
     if (this.#closed) return sessionNotFound();
     const form = this.#options.answerForm ?? acceptedForm(incoming.request.headers.get("accept"));
@@ -177,12 +179,20 @@ export class SessionTransport implements Transport {
     return response;
   }
 
-  /** Whether a POST asks for a result that is there. */
-  async #isSettled(messages: readonly JSONRPCMessage[], extra: MessageContext): Promise<boolean> {
+  /** Whether a POST asks for a result that is there; its answer if it is cancelled before that is known. */
+  async #isSettled(
+    messages: readonly JSONRPCMessage[],
+    extra: MessageContext,
+  ): Promise<boolean | JSONRPCResponse> {
     const [request] = messages;
     const asks = messages.length === 1 && isJSONRPCRequest(request) && request.method === "tasks/result";
-    if (!asks) return false;
-    return (await this.#options.isSettled?.(request, extra)) === true;
+    const looking = asks ? this.#options.isSettled?.(request, extra) : undefined;
+    if (!asks || looking === undefined) return false;
+    const cancelled = this.#answerTo(request.id);
+    const wait = this.#waiting.get(request.id);
+    const isSettled = await Promise.race([looking, cancelled]);
+    if (this.#waiting.get(request.id) === wait) this.#waiting.delete(request.id);
+    return isSettled ?? false;
   }
 
   /** Passes on a request that is answered without a stream, and resolves with the response. */
