@@ -188,9 +188,9 @@ export class SessionTransport implements Transport {
     const asks = messages.length === 1 && isJSONRPCRequest(request) && request.method === "tasks/result";
     const looking = asks ? this.#options.isSettled?.(request, extra) : undefined;
     if (!asks || looking === undefined) return false;
-    const cancelled = this.#answerTo(request.id);
+    const answered = this.#answerTo(request.id); // a cancel answers it
     const wait = this.#waiting.get(request.id);
-    const isSettled = await Promise.race([looking, cancelled]);
+    const isSettled = await Promise.race([looking, answered]);
     if (this.#waiting.get(request.id) === wait) this.#waiting.delete(request.id);
     return isSettled ?? false;
   }
