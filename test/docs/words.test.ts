@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { sourceFiles } from "../source-files.ts";
 
 /** What people wrote for users, in words. Lower it when pages become shorter; the goal is 35,000. */
-const most = 35_480;
+const most = 35_210;
 
 /** Tables that another test holds to the source: test/telemetry/guide.test.ts. */
 const tablesOfSource = "docs/reference/telemetry.md";
