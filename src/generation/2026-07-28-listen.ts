@@ -102,6 +102,11 @@ export function subscriptionOf(params: unknown): SubscriptionId | undefined {
   return typeof id === "string" || typeof id === "number" ? id : undefined;
 }
 
+/** The params or the result of a message, for the subscription `now` if they are of `before`. */
+export function resubscribed(part: JsonObject, before: unknown, now: unknown): JsonObject {
+  return subscriptionOf(part) === before ? withMeta(part, { [subscriptionIdKey]: now }) : part;
+}
+
 export const taskNotificationMethod = "notifications/tasks";
 
 /** A pushed task: what `tasks/get` would answer now, without `resultType` (X-083, X-084, A-25). */

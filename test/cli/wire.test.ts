@@ -36,6 +36,20 @@ it("prints the wire with --verbose, without secrets and beside the result", asyn
   expect(run.stderr).not.toContain("s3cret");
 });
 
+/** What `replay` answers to these messages. */
+async function replayed(cwd: string, asked: readonly object[]): Promise<{ id?: unknown }[]> {
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  stdin.end(asked.map((message) => `${JSON.stringify(message)}\n`).join(""));
+  const io = { stdin, stdout, stderr: new PassThrough(), env: {}, cwd, now: Date.now } as never;
+  await replay(
+    { io, output: new Output(io, false), state: undefined as never },
+    { file: "wire.jsonl", options: {} },
+  );
+  stdout.end();
+  const lines = (await text(stdout)).trim().split("\n");
+  return lines.map((line) => JSON.parse(line) as { id?: unknown });
+}
+
 it("records the wire in a private file, from which replay answers as the server did", async () => {
   const cwd = await folder();
   const { url } = await greeter();
@@ -50,18 +64,7 @@ it("records the wire in a private file, from which replay answers as the server 
     return direction === "sent" && message !== undefined ? [{ ...message, id: "mine" }] : [];
   });
   const asked = [...sent, { jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "other" } }];
-  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
-  stdin.end(asked.map((message) => `${JSON.stringify(message)}\n`).join(""));
-  const io = { stdin, stdout, stderr: new PassThrough(), env: {}, cwd, now: Date.now } as never;
-  await replay(
-    { io, output: new Output(io, false), state: undefined as never },
-    { file: "wire.jsonl", options: {} },
-  );
-  stdout.end();
-  const answers = (await text(stdout))
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as { id: unknown });
+  const answers = await replayed(cwd, asked);
   expect(answers).toHaveLength(asked.length);
   expect(answers.at(-2)).toMatchObject({
     id: "mine",
@@ -71,6 +74,29 @@ it("records the wire in a private file, from which replay answers as the server 
     id: 7,
     error: { message: expect.stringContaining("no request") as string },
   });
+});
+
+it("replays what a listener was pushed to the one that listens now", async () => {
+  const cwd = await folder();
+  const of = (id: string) => ({ "io.modelcontextprotocol/subscriptionId": id });
+  const listen = { method: "subscriptions/listen", params: { notifications: { taskIds: ["t"] } } };
+  const pushed = (id: string) => ({ method: "notifications/tasks", params: { taskId: "t", _meta: of(id) } });
+  const end = (id: string) => ({ id, result: { resultType: "complete", _meta: of(id) } });
+  const get = { method: "tasks/get", params: { taskId: "t" } };
+  const recording = [
+    { direction: "sent", message: { id: "then", ...listen } },
+    { direction: "sent", message: { id: 1, ...get } },
+    { direction: "received", message: pushed("then") },
+    { direction: "received", message: { id: 1, result: {} } },
+    { direction: "received", message: end("then") },
+  ];
+  await writeFile(join(cwd, "wire.jsonl"), recording.map((line) => JSON.stringify(line)).join("\n"));
+  const unknown = { id: 2, ...get, params: { taskId: "other" } };
+  expect(await replayed(cwd, [{ id: "now", ...listen }, unknown])).toMatchObject([
+    pushed("now"),
+    end("now"),
+    { id: 2, error: { code: -32602 } }, // at which clients do not poll again
+  ]);
 });
 
 it("refuses to replay what is no recording, and to record where it cannot", async () => {

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { LineBuffer } from "../../client/transport/wire-messages.ts";
+import { resubscribed, subscriptionOf } from "../../generation/2026-07-28-listen.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
@@ -36,8 +37,9 @@ export async function replay({ io }: Context, { file }: Given<"replay">): Promis
     const equal = exchanges.filter((each) => each.method === method && isSame(method, each.params, params));
     const exchange = equal.find(({ isUsed }) => !isUsed) ?? equal.at(-1);
     if (exchange === undefined) {
+      // A code that no client takes for a fault that passes.
       const message = `The recording has no request ${method} with these parameters`;
-      return write({ jsonrpc: "2.0", id, error: { code: -32603, message } });
+      return write({ jsonrpc: "2.0", id, error: { code: -32602, message } });
     }
     exchange.isUsed = true;
     for (const message of exchange.received) write(readdressed(message, exchange, { id, params }));
@@ -72,7 +74,8 @@ async function readExchanges(path: string): Promise<readonly Exchange[]> {
       continue;
     }
     const isAnswer = id !== undefined && method === undefined;
-    const open = exchanges.findLast((each) => !each.isAnswered && (!isAnswer || each.id === id));
+    const of = isAnswer ? id : subscriptionOf(message["params"]);
+    const open = exchanges.findLast((each) => !each.isAnswered && (of === undefined || each.id === of));
     open?.received.push(message);
     if (open !== undefined && isAnswer) open.isAnswered = true;
   }
@@ -86,17 +89,21 @@ function isSame(method: string, one: JsonObject, other: JsonObject): boolean {
   return isDeepStrictEqual(left, withoutSecrets(right));
 }
 
-/** The message with the id, and the token of progress, of the request that it answers now. */
+/** The message with the id, the token of progress and the subscription of the request that it answers now. */
 function readdressed(
   message: JsonObject,
   before: Pick<Exchange, "id" | "params">,
   now: { readonly id: unknown; readonly params: JsonObject },
 ): JsonObject {
-  if (message["method"] === undefined) return { ...message, id: now.id };
-  const params = paramsOf(message);
+  const { method, result } = message;
+  if (method === undefined) {
+    const answer = { ...message, id: now.id };
+    return isJsonObject(result) ? { ...answer, result: resubscribed(result, before.id, now.id) } : answer;
+  }
+  const params = resubscribed(paramsOf(message), before.id, now.id);
   const token = tokenOf(before.params);
-  if (token === undefined || params["progressToken"] !== token) return message;
-  return { ...message, params: { ...params, progressToken: tokenOf(now.params) } };
+  const isProgress = token !== undefined && params["progressToken"] === token;
+  return { ...message, params: isProgress ? { ...params, progressToken: tokenOf(now.params) } : params };
 }
 
 function tokenOf({ _meta }: JsonObject): unknown {
