@@ -51,9 +51,13 @@ export function isUnavailable(error: unknown): boolean {
   return error instanceof OAuthError && error.code === OAuthErrorCode.TemporarilyUnavailable;
 }
 
-/** A token's claims, in the form that the server uses. */
+/**
+ * A token's claims, in the form that the server uses. Throws `invalid_token` for one that is bound to a key (DPoP): it must not count without
+ * the proof.
+ */
 export function accessTokenOf(token: string, issuer: string, claims: JsonObject): AccessToken {
-  const { exp } = claims;
+  const { exp, cnf } = claims;
+  if (isJsonObject(cnf) && cnf["jkt"] !== undefined) throw invalidToken("The token is not a bearer token");
   return {
     token,
     issuer,

@@ -1,3 +1,4 @@
+import { OAuthError } from "@modelcontextprotocol/server";
 import {
   createLocalJWKSet,
   type CryptoKey,
@@ -178,7 +179,9 @@ export class JwtCheck implements TokenVerifier {
     } catch (error) {
       // jose's own error contains the claims, which must not be logged.
       if (error instanceof errors.JOSEError) throw invalidToken(reasonOf(error));
-      throw error;
+      if (error instanceof OAuthError) throw error;
+      // jose says of a key that is damaged or too short what WebCrypto does. The token may be good.
+      throw unavailable("A key of the issuer cannot be used.", error);
     }
   }
 
@@ -190,7 +193,7 @@ export class JwtCheck implements TokenVerifier {
       if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
       // The token names no key: any of them may be the one.
       for await (const key of error) {
-        const found = await jwtVerify(token, key, expected).catch(unlessSignedByAnother);
+        const found = await jwtVerify(token, key, expected).catch(unlessOfAnother);
         if (found !== undefined) return found.payload;
       }
       throw new errors.JWSSignatureVerificationFailed();
@@ -198,8 +201,10 @@ export class JwtCheck implements TokenVerifier {
   }
 }
 
-function unlessSignedByAnother(error: unknown): undefined {
-  if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+/** That a key of an issuer cannot be used does not count against the others. */
+function unlessOfAnother(error: unknown): undefined {
+  const isOfKey = !(error instanceof errors.JOSEError);
+  if (!isOfKey && !(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
 }
 
 /** Helps to set up the server and its client, and reveals nothing that is not in the token. */

@@ -77,14 +77,18 @@ it.each([
   });
 });
 
-it.each([{ active: "true" }, { active: 1 }, { exp: 1 }, { exp: "4000000000" }, { token_type: "DPoP" }])(
-  "refuses a token of which it is said %j",
-  async (claims) => {
-    const { server, verify } = await setUp();
-    server.tokens.set("bad", { sub: "ann", aud: audience, ...claims });
-    await expect(verify("bad")).rejects.toMatchObject(invalid);
-  },
-);
+it.each([
+  { active: "true" },
+  { active: 1 },
+  { exp: 1 },
+  { exp: "4000000000" },
+  { token_type: "DPoP" },
+  { cnf: { jkt: "0ZcOCORZNYy" } },
+])("refuses a token of which it is said %j", async (claims) => {
+  const { server, verify } = await setUp();
+  server.tokens.set("bad", { sub: "ann", aud: audience, ...claims });
+  await expect(verify("bad")).rejects.toMatchObject(invalid);
+});
 
 it("leaves the audience to the authorization server where it is told so", async () => {
   const { server, verify } = await setUp({ audience: false });

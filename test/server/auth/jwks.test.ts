@@ -143,6 +143,26 @@ describe("while the keys cannot be read", () => {
     await expect(verify(await server.token())).rejects.toMatchObject(unavailable);
   });
 
+  it("a key that cannot be used is none, and keeps none of the others from counting", async () => {
+    const good = await keyPair("RS256");
+    const server = await AuthorizationServer.start(good);
+    const short = { kty: "RSA", n: "AQAB", e: "AQAB" };
+    const keys = [short, await exportJWK(good.publicKey)];
+    const publish = (set: object): void => {
+      server.instead = (response) => void response.end(JSON.stringify(set));
+    };
+    publish({ keys });
+    const token = await server.token();
+    expect(await verifierFor(server).verifyAccessToken(token)).toMatchObject({ subject: "ann" });
+    for (const damaged of [short, { kty: "RSA" }, { ...short, n: "!!!" }]) {
+      publish({ keys: [damaged] });
+      await expect(verifierFor(server).verifyAccessToken(token)).rejects.toMatchObject({
+        ...unavailable,
+        message: "A key of the issuer cannot be used.",
+      });
+    }
+  });
+
   it("an answer from elsewhere is none", async () => {
     const { server, verify } = await setUp();
     const other = await AuthorizationServer.start(...server.keys);

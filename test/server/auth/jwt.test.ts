@@ -30,6 +30,12 @@ it.each([
   expect(await verify(await server.token(claims))).toMatchObject({ scopes, clientId });
 });
 
+it("refuses a token that is bound to a key, which proves nothing without it", async () => {
+  const { server, verify } = await setUp();
+  await expect(verify(await server.token({ cnf: { jkt: "0ZcOCORZNYy" } }))).rejects.toMatchObject(invalid);
+  expect(await verify(await server.token({ cnf: "of no known kind" }))).toMatchObject({ subject: "ann" });
+});
+
 it.each(["RS256", "PS384", "ES512", "EdDSA"])("takes signatures by %s", async (alg) => {
   const server = await AuthorizationServer.start(await keyPair(alg, "one"));
   const verifier = verifierFor(server);
