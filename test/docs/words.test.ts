@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { sourceFiles } from "../source-files.ts";
 
-/** What people wrote for users, in words. Lower it when pages become shorter; the goal is 35,000. */
-const most = 35_210;
+/** What people wrote for users, in words: 35,000 and a little room. */
+const most = 35_100;
 
 /** Tables that another test holds to the source: test/telemetry/guide.test.ts. */
 const tablesOfSource = "docs/reference/telemetry.md";
