@@ -1,3 +1,4 @@
+import type { Route } from "playwright-core";
 import { expect, it } from "vitest";
 import { chromiumOfFile, patience } from "./chromium-of-file.ts";
 import { Site } from "./site.ts";
@@ -85,4 +86,26 @@ it("shows the same in seven windows, of which one reads for all, until it is clo
   await show(others, "two");
   readers.delete(first.page);
   expect(readers.size).toBe(1);
+});
+
+it("asks a slow server less often", patience, async () => {
+  const site = await Site.inNewFolder();
+  const node = await site.serve();
+  const visitor = await Visitor.open(chromium(), node.origin);
+  const { page } = visitor;
+  const asked: Route[] = [];
+  await page.route("**/api/incidents*", (route) => void asked.push(route));
+  await page.clock.install();
+  await page.reload();
+  await page.getByText("No tasks yet.").waitFor();
+  await page.getByRole("status").filter({ hasText: "Live" }).waitFor();
+  await expect.poll(() => asked.length).toBe(1);
+  await page.clock.runFor(10_000);
+  const answered = page.waitForResponse("**/api/incidents*");
+  await asked[0]?.continue();
+  await (await answered).finished();
+  await page.clock.runFor(30_000);
+  expect(asked).toHaveLength(1);
+  await page.clock.runFor(15_000);
+  await expect.poll(() => asked.length).toBe(2);
 });

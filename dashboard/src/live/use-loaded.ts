@@ -7,6 +7,8 @@ export interface LoadOptions<T = unknown> {
   readonly concerns?: (changed: Changed) => boolean;
   /** The minimum pause after a load before a change starts the next one. Default 1,000 ms. */
   readonly restMs?: number;
+  /** The pause is at least so many times as long as the load took, up to a minute: for what a busy server is slow to answer. */
+  readonly restTimes?: number;
   /** How often to load again, even without changes. */
   readonly everyMs?: number;
   /** Whether a value is already known to be old, so that it is loaded again. */
@@ -19,6 +21,9 @@ export interface Loaded<T> {
   readonly error: Error | undefined;
   readonly reload: () => void;
 }
+
+/** The longest pause after a slow load (ms): a window may have slept while it loaded. */
+const mostRestMs = 60_000;
 
 /** Loads what `key` names, and again when tasks change. One load runs at a time; late answers are dropped. */
 export function useLoaded<T>(key: string, load: () => Promise<T>, options: LoadOptions<T> = {}): Loaded<T> {
@@ -33,11 +38,13 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, options: LoadO
     let isLoading = false;
     let isWanted = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let tookMs = 0;
     const run = async (): Promise<void> => {
       clearTimeout(timer);
       timer = undefined;
       isLoading = true;
       isWanted = false;
+      const begun = performance.now();
       try {
         const value = await latest.current.load();
         if (!isOver) setState({ key, value });
@@ -50,12 +57,15 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, options: LoadO
           );
       }
       isLoading = false;
+      tookMs = performance.now() - begun;
       if (!isOver && isWanted) want();
     };
     const want = (): void => {
       isWanted = true;
       if (isLoading || timer !== undefined) return;
-      timer = setTimeout(() => void run(), latest.current.options.restMs ?? 1_000);
+      const { restMs: least = 1_000, restTimes = 0 } = latest.current.options;
+      const restMs = Math.max(least, Math.min(restTimes * tookMs, mostRestMs));
+      timer = setTimeout(() => void run(), restMs);
     };
     wanted.current = () => {
       if (isLoading) isWanted = true;

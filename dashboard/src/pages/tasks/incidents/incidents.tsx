@@ -23,7 +23,11 @@ export function Incidents({ counts, onPause }: IncidentsProps): JSX.Element | nu
   const { admin } = useServices();
   const now = useNow();
   const load = (): Promise<readonly Incident[]> => admin.incidents({ limit: most });
-  const { value = [], error, reload } = useLoaded("incidents", load, { restMs, everyMs: 60_000 });
+  const {
+    value = [],
+    error,
+    reload,
+  } = useLoaded("incidents", load, { restMs, restTimes: 4, everyMs: 60_000 });
   if (error !== undefined) return <Problem error={error} reload={reload} />;
   const [loud, muted] = [value.filter(({ muted: is }) => !is), value.filter(({ muted: is }) => is)];
   const cards = (of: readonly Incident[]): JSX.Element => (
