@@ -16,7 +16,8 @@ interface Timer {
 interface Interval {
   readonly ms: number;
   readonly run: () => void;
-  elapsed: number;
+  /** When it was set, or ran last, by the time that has passed. */
+  since: number;
 }
 
 /** A clock that stands still until a test moves it. */
@@ -51,7 +52,7 @@ export class FakeClock implements Clock {
   }
 
   every(ms: number, run: () => void): () => void {
-    const interval = { ms, run, elapsed: 0 };
+    const interval = { ms, run, since: this.#running };
     this.#intervals.add(interval);
     return () => this.#intervals.delete(interval);
   }
@@ -94,9 +95,8 @@ export class FakeClock implements Clock {
     this.#running = end;
     await this.#settled();
     for (const interval of this.#intervals) {
-      interval.elapsed += ms;
-      if (interval.elapsed < interval.ms) continue;
-      interval.elapsed = 0;
+      if (this.#running - interval.since < interval.ms) continue;
+      interval.since = this.#running;
       interval.run();
     }
     await this.#settled();
