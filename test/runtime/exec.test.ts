@@ -173,9 +173,8 @@ describe("task.exec", () => {
 
   it("says what is too long for the system, and tries it once", async () => {
     const process = await started({ work: sh("true", { retries: 3 }, ["x".repeat(200_000)]) });
-    const id = await process.callId("work");
-    await vi.waitUntil(async () => (await process.get(id)).task.finishedAt !== null, patient);
-    expect(JSON.stringify(bodyOf(await process.get(id)))).toMatch(
+    const ended = await endOf(process, await process.callId("work"));
+    expect(JSON.stringify(bodyOf(ended))).toMatch(
       /arguments or the environment of \/bin\/sh are longer than/,
     );
   });
