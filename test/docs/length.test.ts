@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { sourceFiles } from "../source-files.ts";
 
@@ -13,3 +14,16 @@ it.each(sittings)("has no page of %s that is longer than a sitting of %d words",
   const words = pages.map(([path, text]) => ({ path, words: text.split(/\s+/).length }));
   expect(words.filter(({ words: count }) => count > most)).toEqual([]);
 });
+
+it.each(["npm ci && npm run demo", "npm ci && npm test"])(
+  "shows in the README what a clone is tried with: %s",
+  async (command) => {
+    const root = new URL("../../", import.meta.url);
+    const [readme, manifest] = await Promise.all(
+      ["README.md", "package.json"].map((file) => readFile(new URL(file, root), "utf8")),
+    );
+    const { scripts } = JSON.parse(manifest ?? "") as { scripts: Record<string, string> };
+    expect(readme).toContain(command);
+    expect(scripts).toHaveProperty([command.split(" ").at(-1) ?? ""]);
+  },
+);
