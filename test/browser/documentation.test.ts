@@ -83,7 +83,7 @@ it("has each page as Markdown for models, and a list of them", async () => {
 });
 
 it("has an element only for words of code that have a colour, as a class", async () => {
-  const page = await readFile(join(folder, "api/holdfast.html"), "utf8");
+  const page = await readFile(join(folder, "learn/first-tool.html"), "utf8");
   expect(page).not.toMatch(/<span (?:class="line"|style=)/);
   const used = new Set(Array.from(page.matchAll(/<(?:code|span) class="(k\d+)"/g), ([, name]) => name));
   expect(used.size).toBeGreaterThan(4);
