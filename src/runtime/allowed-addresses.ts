@@ -15,7 +15,7 @@ export interface AllowedAddresses {
 /** Finds all addresses of a name. */
 export type Resolve = (
   host: string,
-  done: (error: NodeJS.ErrnoException | null, addresses: readonly LookupAddress[]) => void,
+  done: (error: NodeJS.ErrnoException | null, addresses?: readonly LookupAddress[]) => void,
 ) => void;
 
 const hostName = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/i;
@@ -63,7 +63,8 @@ export function refusalOfHost(hostname: string, allowed: AllowedAddresses): stri
  */
 export function checkedLookup(allowed: AllowedAddresses, resolve: Resolve = resolveAll): LookupFunction {
   return (host, options, done) => {
-    resolve(host, (error, addresses) => {
+    // The system gives no list with an error, whatever its type says.
+    resolve(host, (error, addresses = []) => {
       const [first] = addresses;
       if (error !== null || first === undefined) {
         done(error ?? new Error(`${host} has no address`), "");

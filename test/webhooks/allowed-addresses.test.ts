@@ -123,6 +123,16 @@ test("a name with one address that is not public is not sent to, whatever its ot
   expect(await looked([], (_, done) => done(null, []))).toBe("hooks.example has no address");
 });
 
+test("a name that the system does not know is an error of the connection, not of the process", async () => {
+  const poster = new Poster(new URL("http://missing.invalid/"), {
+    lookup: checkedLookup(none),
+    connections: 1,
+  });
+  const sent = poster.post({ headers: {}, body: "{}" }, AbortSignal.timeout(60_000));
+  await expect(sent).rejects.toThrow(/missing\.invalid/);
+  poster.close();
+});
+
 test("the connection goes to what was looked at, and not to what the name resolves to then", async () => {
   const server = createServer((_, answer) => void answer.writeHead(200).end()).listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));

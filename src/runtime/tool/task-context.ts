@@ -186,7 +186,7 @@ export interface TaskContext<Prepared = unknown, Declared extends EventSchemas |
    * takes the place of all that the round had journalled, so the journal stays small however many rounds there are. Then the handler runs again, perhaps in another
    * process or with newer code: what came before the loop is replayed, and the round begins. The keys of a round, and its idempotency keys, are its
    * own: use `round` for its steps, questions and waits. A round ends when its steps have ended. Questions and waits for events that are still open
-   * are closed then, and tasks that it has called are cancelled. Give such a tool a `maxRunMs` of `null`.
+   * are closed then, and tasks that it has called are cancelled. Give such a tool a long `maxRunMs`, such as `"520w"`.
    *
    * ```ts
    * await task.loop("sync", { cursor: "" }, async ({ cursor }, round) => {
