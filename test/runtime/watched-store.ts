@@ -6,7 +6,7 @@ import { HoldfastError } from "../../src/task/fault.ts";
 export type StoreCall = TaskCommandName | Exclude<keyof TaskStore, "write" | "subscribe" | "onWork">;
 
 /** Comes before a call of the store: it may wait, and what it throws the call rejects with. */
-export type BeforeCall = (call: StoreCall, id: string | undefined) => void | Promise<void>;
+export type BeforeCall = (call: StoreCall, id: string | undefined, command?: object) => void | Promise<void>;
 
 /** A store that lets a test in before each call. With `onWork` it tells one process of work, and not all. */
 export function watchedStore(
@@ -20,7 +20,7 @@ export function watchedStore(
     renew: async () => (await before("renew", undefined), inner.renew()),
     setHandlers: async (handlers) => (await before("setHandlers", undefined), inner.setHandlers(handlers)),
     write: async (command) => {
-      await before(command.type, "id" in command ? String(command.id) : undefined);
+      await before(command.type, "id" in command ? String(command.id) : undefined, command);
       return inner.write(command);
     },
     get: async (id) => (await before("get", id), inner.get(id)),

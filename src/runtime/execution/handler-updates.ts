@@ -1,7 +1,12 @@
 import { type ContentBlock, isSpecType } from "@modelcontextprotocol/server";
+import { isStoreRefusal } from "../../task/fault.ts";
+import { isTerminal } from "../../task/outcome.ts";
 import { cutBytes, encodeJson } from "../../task/stored-text.ts";
-import { type LogLevel, logLevels, type LogText } from "../../task/task-line.ts";
-import type { Progress } from "../../task/record.ts";
+import { type LogLevel, logLevels, type LogText, type TaskLine } from "../../task/task-line.ts";
+import { generations, type Progress, type TaskChanges, type TaskRecord } from "../../task/record.ts";
+import type { OnError } from "../error-reporter.ts";
+import type { HeldTask } from "../journal/held-task.ts";
+import type { Run } from "../journal/run.ts";
 import { plainData, textOf } from "../plain-data.ts";
 import { furthest } from "../../task/decide.ts";
 import { millisecondsOf, type TimeSpan } from "../../task/time.ts";
@@ -11,6 +16,7 @@ import type { Timers } from "../timers.ts";
  * What a handler reports of its work: lines of the log, blocks of the output, status texts and progress. Reports never fail the work:
  * - any value is taken, and becomes a text or plain data that says what it was;
  * - what is too long is cut, with a mark that says how much is missing;
+ * - what the store refuses for good is left out, and counted;
  * - the same value always becomes the same text, because a line is recognised by its text when a handler runs again.
  */
 
@@ -144,7 +150,7 @@ interface Pending {
  * Writes a handler's changes of its task, which may be frequent: one write runs at a time, and the next one contains the last change of
  * each kind.
  */
-export class HandlerUpdates {
+class HandlerUpdates {
   readonly #write: (changes: HandlerChanges) => Promise<void>;
   readonly #underWay = new Set<Promise<void>>();
   #pending: Pending | undefined;
@@ -188,7 +194,7 @@ export class HandlerUpdates {
 }
 
 /** Writes a handler's progress: the furthest report, and at most one per pause. */
-export class ProgressReports {
+class ProgressReports {
   readonly #write: (progress: Progress) => Promise<unknown>;
   readonly #timers: Timers;
   readonly #signal: AbortSignal;
@@ -220,5 +226,105 @@ export class ProgressReports {
     } finally {
       this.#writing = false;
     }
+  }
+}
+
+interface ReportsSetup {
+  readonly run: Run;
+  readonly task: HeldTask;
+  /** With which the run began to hold its task. */
+  readonly record: TaskRecord;
+  readonly timers: Timers;
+  readonly onError: OnError;
+  /** Hears of the changed record. */
+  readonly onChanged: (task: TaskRecord, changes: TaskChanges) => void;
+}
+
+/** What a handler reports, as it comes to the store. */
+export class HandlerReports {
+  readonly #setup: ReportsSetup;
+  readonly #updates = new HandlerUpdates((changes) => this.#change(changes));
+  readonly #progress: ProgressReports;
+  #saidWhy = false;
+
+  constructor(setup: ReportsSetup) {
+    this.#setup = setup;
+    const { run, timers } = setup;
+    run.setup.lines.writeWith((lines, forget) => this.#append(lines, forget));
+    this.#progress = new ProgressReports((progress) => this.#advance(progress), timers, run.signal);
+  }
+
+  /** Resolves once these changes, or later ones that replace them, are committed. The handler need not await it. */
+  update(changes: HandlerChanges): Promise<void> {
+    return this.#updates.update(changes);
+  }
+
+  progress(progress: Progress): void {
+    this.#progress.report(progress);
+  }
+
+  /** Begins to write the changes so far, so that a write started now comes after them. */
+  flush(): void {
+    this.#updates.flush();
+  }
+
+  /** Resolves when all changes so far are written, or have failed. */
+  changed(): Promise<void> {
+    return this.#updates.written();
+  }
+
+  /** The same, and all lines. */
+  async written(): Promise<void> {
+    await Promise.all([this.#updates.written(), this.#setup.run.setup.lines.written()]);
+  }
+
+  async #change({ ttlMs, ...given }: HandlerChanges): Promise<void> {
+    const from = generations[this.#setup.record.generation].handlerTtlFrom;
+    const changes = ttlMs === undefined ? given : { ...given, expiry: { from, ms: ttlMs } };
+    const { statusMessage, ...others } = changes;
+    if (statusMessage === undefined) return this.#write(changes);
+    if (await this.#takes(() => this.#write(changes))) return;
+    this.#setup.run.setup.lines.drop("refused");
+    if (Object.keys(others).length > 0) await this.#write(others);
+  }
+
+  async #advance(progress: Progress): Promise<void> {
+    if (!(await this.#takes(() => this.#write({ progress })))) this.#setup.run.setup.lines.drop("refused");
+  }
+
+  /** Finds by halves which lines the store refuses. */
+  async #append(lines: readonly TaskLine[], forget: readonly number[]): Promise<void> {
+    if (this.#storesNothing) return;
+    const { task, run } = this.#setup;
+    if (await this.#takes(() => task.write("append", { lines, forget }))) return;
+    if (lines.length === 0) return;
+    if (lines.length === 1 && forget.length === 0) return run.setup.lines.drop("refused");
+    const half = Math.floor(lines.length / 2);
+    await this.#append(lines.slice(0, half), forget);
+    await this.#append(lines.slice(half), []);
+  }
+
+  async #write(changes: TaskChanges): Promise<void> {
+    if (this.#storesNothing) return;
+    const result = await this.#setup.task.write("update", { changes });
+    if (result.ok) this.#setup.onChanged(result.task, changes);
+  }
+
+  /** Resolves with false where the store refuses this for good, which `onError` hears once of a run. */
+  async #takes(write: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await write();
+      return true;
+    } catch (error) {
+      if (!isStoreRefusal(error)) throw error;
+      if (!this.#saidWhy) this.#setup.onError(error);
+      this.#saidWhy = true;
+      return false;
+    }
+  }
+
+  /** The handler only runs to learn that its task was cancelled. */
+  get #storesNothing(): boolean {
+    return isTerminal(this.#setup.record.state);
   }
 }

@@ -1,8 +1,7 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
-import { type TaskChanges, generations, type Origin, type TaskRecord } from "../../task/record.ts";
+import type { TaskChanges, Origin, TaskRecord } from "../../task/record.ts";
 import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError, isFault, isStoreRefusal, isUnreadable } from "../../task/fault.ts";
-import { isTerminal } from "../../task/outcome.ts";
 import { attemptBegins, attemptFailed, endingOf, type Ending } from "../../task/status-text.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { HeldTask, TaskWatcher } from "../journal/held-task.ts";
@@ -21,7 +20,7 @@ import { describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
 import { longWithoutEntryMs } from "../tool/crash-rule.ts";
 import { type Tool, ruleAllows } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
-import { HandlerUpdates, logBody, ProgressReports } from "./handler-updates.ts";
+import { HandlerReports, logBody } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";
 import { neverReached, neverReachedEvent, neverReachedText, type NeverReached } from "./never-reached.ts";
 import { durablePauses, sleep } from "./sleep.ts";
@@ -71,7 +70,7 @@ export class HeldRun {
   readonly task: HeldTask;
   readonly effects: ContextEffects;
   readonly #setup: HeldRunSetup;
-  readonly #updates: HandlerUpdates;
+  readonly #reports: HandlerReports;
   readonly #limit: LifeLimit;
   readonly #waits: OutsideWaits;
   #holdsPermit = false;
@@ -89,16 +88,13 @@ export class HeldRun {
       onNextRound: (task) => host.onNextRound?.(this, task),
     };
     this.task = run.hold({ services, task: record, entries, parks, watcher });
-    this.#updates = new HandlerUpdates(({ ttlMs, ...changes }) => {
-      if (ttlMs === undefined) return this.#write(changes);
-      const from = generations[record.generation].handlerTtlFrom;
-      return this.#write({ ...changes, expiry: { from, ms: ttlMs } });
-    });
-    this.#limit = new LifeLimit(endOfLife(record), () => this.#updates.written());
-    run.setup.lines.writeWith(async (lines, forget) => {
-      if (!this.#storesNothing) await this.task.write("append", { lines, forget });
-    });
-    const reports = new ProgressReports((progress) => this.#write({ progress }), timers, run.signal);
+    const onChanged = (changed: TaskRecord, { expiry }: TaskChanges): void => {
+      if (expiry !== undefined) this.#limit.endsAt = endOfLife(changed);
+      host.onSweepAt?.(changed.sweepAt);
+    };
+    const { onError } = services;
+    this.#reports = new HandlerReports({ run, task: this.task, record, timers, onError, onChanged });
+    this.#limit = new LifeLimit(endOfLife(record), () => this.#reports.changed());
     const { clock } = services;
     this.#waits = new OutsideWaits({ run, task: this.task, limit: this.#limit, clock, timers });
     const questions = this.#questions();
@@ -107,17 +103,17 @@ export class HeldRun {
     const calls = new Calls({ ...waiting, services, task: this.task, record, origin, onCalled });
     this.effects = {
       ask: (...question) => {
-        this.#updates.flush(); // clients see the question with the status text that was set before it
+        this.#reports.flush(); // clients see the question with the status text that was set before it
         return questions.ask(...question);
       },
       call: (...call) => calls.call(...call),
       waitForEvent: (key, name, options) => waitForEvent(waiting, key, name, options),
       eventUrl: (wait) => services.eventUrls.urlOf(wait),
-      nextRound: (next) => run.nextRound(next, () => this.#updates.written()),
+      nextRound: (next) => run.nextRound(next, () => this.#reports.changed()),
       sleep: (key, time) => sleep(run, this.task, this.#limit, timers, services.clock, key, time),
-      update: (changes) => this.#underWay(this.#updates.update(changes)),
+      update: (changes) => this.#underWay(this.#reports.update(changes)),
       append: (...line) => this.#underWay(run.setup.lines.append(...line)),
-      progress: (progress) => reports.report(progress),
+      progress: (progress) => this.#reports.progress(progress),
       report: services.onError,
       onStepRun: services.onStepRun,
       processes: services.processes,
@@ -140,11 +136,6 @@ export class HeldRun {
   /** When its task ends at the latest (epoch ms), as far as known. */
   get endsAt(): number | null {
     return this.#limit.endsAt;
-  }
-
-  /** True if the handler only runs to learn that its task was cancelled: nothing that it reports is stored. */
-  get #storesNothing(): boolean {
-    return isTerminal(this.#setup.record.state);
   }
 
   /** Whether this process still has a handler that could continue the task. */
@@ -185,7 +176,7 @@ export class HeldRun {
   sayAttempt(): void {
     const { record, tool } = this.#setup;
     const statusMessage = tool.retry && attemptBegins(record, tool.retry.attempts);
-    if (statusMessage !== undefined) this.#updates.update({ statusMessage }).catch(() => undefined);
+    if (statusMessage !== undefined) this.#reports.update({ statusMessage }).catch(() => undefined);
   }
 
   /**
@@ -211,7 +202,7 @@ export class HeldRun {
       if (run.life.state === "ended") {
         if (retry === undefined) this.#logEnd(end);
         // What the handler changed stays with the ended task, and so do its log and its output; a text that it set ends.
-        await Promise.all([this.#updates.written(), run.setup.lines.written()]);
+        await this.#reports.written();
       }
       if (run.life.state !== "ended") return;
       if (retry !== undefined && this.#limit.reaches(retry.until) && !run.life.cancelRequested)
@@ -284,7 +275,11 @@ export class HeldRun {
   async #retry(retry: HandlerRetry, end: HandlerEnd): Promise<void> {
     try {
       await this.task.journal.written(); // what steps have returned is not lost to a store that fails for longer than the grace
-      const result = await this.task.write("retry", { ...retry, ...stackOf(end) });
+      const result = await this.task.write("retry", { ...retry, ...stackOf(end) }).catch((error: unknown) => {
+        if (!isStoreRefusal(error)) throw error;
+        this.#setup.services.onError(error); // what was thrown cannot be shown, and is no reason not to try again
+        return this.task.write("retry", { until: retry.until, statusMessage: "The handler threw an error." });
+      });
       this.run.setup.trace?.end({ ...attemptOutcome(end), end: "retried" });
       if (result.ok) this.#setup.host.onRetry?.(this, result.task);
     } catch (error) {
@@ -303,14 +298,6 @@ export class HeldRun {
       maxInputs: options.maxInputsPerTask,
       timeoutMs: tool.inputTimeoutMs === undefined ? options.inputTimeoutMs : tool.inputTimeoutMs,
     });
-  }
-
-  async #write(changes: TaskChanges): Promise<void> {
-    if (this.#storesNothing) return;
-    const result = await this.task.write("update", { changes });
-    if (!result.ok) return;
-    if (changes.expiry !== undefined) this.#limit.endsAt = endOfLife(result.task);
-    this.#setup.host.onSweepAt?.(result.task.sweepAt);
   }
 
   /** The first settlement wins; a late one changes nothing (guarantee 2). */

@@ -30,14 +30,15 @@ export interface LinesSetup {
   readonly failedRunAgain?: boolean;
 }
 
-/** What a handler reports, by kind. */
-type Reported = LineList | "progress";
+/** Reports that are not kept: those of a kind that are no good, and any that the store refuses for good. */
+type Dropped = LineList | "progress" | "refused";
 
 /** What is said of reports that were not kept: of one, of several, and why. */
-const droppedWords: Readonly<Record<Reported, readonly [one: string, many: string, why: string]>> = {
+const droppedWords: Readonly<Record<Dropped, readonly [one: string, many: string, why: string]>> = {
   log: ["log line", "log lines", "larger than maxLogBytes"],
   output: ["output block", "output blocks", "beyond maxOutputBlocks or maxOutputBytes"],
   progress: ["progress report", "progress reports", "without a finite number"],
+  refused: ["report", "reports", "that the store refuses"],
 };
 
 /** Readers of an output that is full see that something is missing. */
@@ -83,7 +84,7 @@ export class TaskLines {
   readonly #repeats = new WeakMap<LineSource, Partial<Record<LineList, Repeats>>>();
   readonly #appends = new LineAppends();
   /** Number of reports that this run could not keep. */
-  readonly #dropped = new Map<Reported, number>();
+  readonly #dropped = new Map<Dropped, number>();
   #outputIsFull = false;
 
   constructor({
@@ -135,7 +136,7 @@ export class TaskLines {
   }
 
   /** Counts a report that cannot be kept. */
-  drop(what: Reported): void {
+  drop(what: Dropped): void {
     this.#dropped.set(what, (this.#dropped.get(what) ?? 0) + 1);
   }
 

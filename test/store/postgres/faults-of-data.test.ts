@@ -139,6 +139,7 @@ async function ended(fresh: FreshSchema, handler: Handler) {
       ["task", "status_message"],
       ["journal", "value"],
       ["outcome", "body"],
+      ["line", "body"],
     ].map(([table = "", column = ""]) => forbid(fresh, table, column)),
   );
   const origin = { capabilities: {} };
@@ -174,5 +175,15 @@ test.each<[string, Handler]>([
     kind: "error",
     body: expect.stringContaining("The task store cannot take"),
   });
+  expect(errors).toMatchObject([{ code: "store_refused" }]);
+});
+
+test("is left out where it only reports", async () => {
+  const { end, errors } = await ended(await freshSchema(), async (_, task) => {
+    await task.status("forbidden");
+    await task.log("info", "forbidden");
+    return { content: [{ type: "text", text: "done" }] };
+  });
+  expect(end.outcome).toMatchObject({ kind: "result", body: expect.stringContaining("done") });
   expect(errors).toMatchObject([{ code: "store_refused" }]);
 });
