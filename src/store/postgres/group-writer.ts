@@ -14,6 +14,7 @@ import { Commits, type Owners } from "./ownership.ts";
 import {
   isBroken,
   isFaultOfData,
+  isFull,
   isKeyTaken,
   isWorthRepeating,
   isWrongServer,
@@ -24,6 +25,7 @@ import {
 } from "./postgres-error.ts";
 import { factStatements, slots, usageStatements, writeStatements, type WriteStatements } from "./task-sql.ts";
 import { LoneWrite, WriteBatch, type WriteSink } from "./write-batch.ts";
+import { endsWork } from "../when-full.ts";
 
 /** The answer to a command: what it resolves with, or rejects with. */
 export type Answer = { readonly result: CommandResult } | { readonly error: HoldfastError };
@@ -105,12 +107,14 @@ export class GroupWriter {
           (isWrongServer(error) && tries === 1);
         if (isFaultOfData(error) && (!isKeyTaken(error) || tries === mostTries))
           return this.#separately(commands, error);
+        if (isFull(error) && commands.some(endsWork) && !commands.every(endsWork))
+          return this.#separately(commands, error);
         if (!again || tries === mostTries || performance.now() > until) throw storeFailed(error);
       }
     }
   }
 
-  /** The database rejects the data of one command: the others are written without it. */
+  /** The database rejects the data of one command, or has no room for some: the others are written without them. */
   async #separately(commands: readonly TaskCommand[], error: unknown): Promise<CommittedGroup> {
     const [command] = commands;
     if (command !== undefined && commands.length === 1)

@@ -13,6 +13,11 @@ export function isKeyTaken(error: unknown): boolean {
   return sqlState(error) === "23505";
 }
 
+/** Whether the disk of the database is full. */
+export function isFull(error: unknown): boolean {
+  return sqlState(error) === "53100";
+}
+
 /** A wait for a lock timed out. */
 export const lockTimeout = "55P03";
 

@@ -39,9 +39,14 @@ export function isBusy(error: unknown): boolean {
   return primaryCode(error) === sqliteCode.busy || (error instanceof HoldfastError && isBusy(error.cause));
 }
 
+/** Whether the database, or its disk, has no room. */
+export function isFull(error: unknown): boolean {
+  return primaryCode(error) === sqliteCode.full;
+}
+
 /** Whether a file could not be written, mostly because its disk is full. */
 export function isUnwritten(error: unknown): boolean {
-  return primaryCode(error) === sqliteCode.full || extendedCode(error) === 778; // IOERR_WRITE
+  return isFull(error) || extendedCode(error) === 778; // IOERR_WRITE
 }
 
 /** The error's text, for use inside a sentence, without the end that some messages have. */

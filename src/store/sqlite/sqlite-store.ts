@@ -42,7 +42,10 @@ class DeclaredSqliteStoreOptions {
     default: 5_000,
     variable: "HOLDFAST_SQLITE_BUSY_TIMEOUT",
   });
-  /** Maximum size of the database file, without its log. Writes beyond it fail. Default: no limit. */
+  /**
+   * Maximum size of the database file, without its log. Beyond it, new tasks and what running ones write is refused; their ends may take
+   * an eighth more, and whoever cancels or deletes is never refused. Default: no limit.
+   */
   readonly maxBytes?: number = size({ min: 1, variable: "HOLDFAST_SQLITE_MAX_BYTES" });
   /**
    * Whether opening the store may create what is missing, or upgrade an older schema. If not, the store is `store_unusable` until somebody

@@ -135,13 +135,10 @@ export function openWriterConnection({
     useWriteAheadLog(db, path);
     // An acknowledged write survives a power loss; on macOS only `fullfsync` reaches the disk itself.
     db.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
-    if (maxBytes !== null) {
-      const pages = Math.max(1, Math.floor(maxBytes / number(db, "PRAGMA page_size")));
-      db.exec(`PRAGMA max_page_count = ${pages}`);
-    }
     db.exec(`PRAGMA journal_size_limit = ${logLimitBytes}`);
     migrate(db);
     assertComplete(db, path);
+    limitSize(db, maxBytes);
     db.exec(`PRAGMA busy_timeout = ${turnMs}`);
     return db;
   } catch (error) {
@@ -149,6 +146,16 @@ export function openWriterConnection({
     throw unusable(path, error);
   }
 }
+
+/** What the database may grow to from now on (bytes); null: to any size. One that is larger only grows no more. */
+export function limitSize(db: DatabaseSync, maxBytes: number | null): void {
+  const pages =
+    maxBytes === null ? mostPages : Math.max(1, Math.floor(maxBytes / number(db, "PRAGMA page_size")));
+  db.exec(`PRAGMA max_page_count = ${pages}`);
+}
+
+/** The most that SQLite allows. */
+const mostPages = 0xff_ff_ff_fe;
 
 function assertUsable(db: DatabaseSync, path: string, migrates: boolean, known = migrations): void {
   if (migrates) assertOurs(db, path, known);

@@ -6,13 +6,15 @@ import { inClear } from "../row.ts";
 import { codecOf } from "../cipher.ts";
 import { beginWrite, Statements, unusable } from "./statements.ts";
 import { ChangeLog } from "./change-log.ts";
-import { GroupWriter } from "./group-writer.ts";
+import { type CommittedGroup, GroupWriter } from "./group-writer.ts";
 import { isLost } from "../lost-store.ts";
+import { endsWork, makesRoom } from "../when-full.ts";
 import { describeOwners, isLocked, OwnerWrites, removeLockFilesBut, SqliteOwners } from "./sqlite-owners.ts";
 import { fileIsGone } from "./open-file.ts";
-import { isBusy, isUnwritten, messageOf } from "./sqlite-error.ts";
+import { isBusy, isFull, isUnwritten, messageOf } from "./sqlite-error.ts";
 import {
   type CommandAnswer,
+  limitSize,
   openWriterConnection,
   shrinkLog,
   type WriterAnswer,
@@ -28,6 +30,8 @@ interface Connection {
   readonly statements: Statements;
   readonly writer: GroupWriter;
 }
+
+type Failure = Pick<Extract<WriterAnswer, { type: "failed" }>, "problem" | "code">;
 
 /** Once a write has waited in vain, later ones are refused sooner, until one succeeds. */
 const blockedTimeoutMs = 250;
@@ -72,25 +76,58 @@ function open(): WriterAnswer {
 
 function joinOwners({ db, statements }: Connection): void {
   beginWrite(db, options.busyTimeoutMs);
+  limitSize(db, null); // who may not even join cannot delete either
   new OwnerWrites(statements).add(options.owner);
   db.exec("COMMIT");
+  limitSize(db, options.maxBytes);
   isOwner = true;
   removeLockFilesBut(options.path, new SqliteOwners(statements).ids());
 }
 
-function write(request: Extract<WriterRequest, { type: "group" }>): WriterAnswer {
+function write({ commands }: Extract<WriterRequest, { type: "group" }>): WriterAnswer {
   try {
-    connection ??= reconnect();
-    if (!isOwner) joinOwners(connection);
-    const { busyTimeoutMs } = options;
-    const patienceMs = isBlocked ? Math.min(blockedTimeoutMs, busyTimeoutMs) : busyTimeoutMs;
-    const group = connection.writer.commit(request.commands, patienceMs);
-    isBlocked = false;
-    if (!request.commands.some(isMark)) return { type: "committed", ...group };
-    return { type: "committed", ...group, answers: marked(request.commands, group.answers, connection) };
+    return { type: "committed", ...commit(commands, options.maxBytes) };
   } catch (error) {
-    return { type: "failed", ...failure(error) };
+    const failed = failure(error);
+    return isFull(error) && options.maxBytes !== null
+      ? writeWhenFull(commands, failed, options.maxBytes)
+      : { type: "failed", ...failed };
   }
+}
+
+function commit(commands: readonly WriterCommand[], maxBytes: number | null): CommittedGroup {
+  connection ??= reconnect();
+  if (!isOwner) joinOwners(connection);
+  const { busyTimeoutMs } = options;
+  const patienceMs = isBlocked ? Math.min(blockedTimeoutMs, busyTimeoutMs) : busyTimeoutMs;
+  if (maxBytes !== options.maxBytes) limitSize(connection.db, maxBytes);
+  const group = connection.writer.commit(commands, patienceMs);
+  if (maxBytes !== options.maxBytes) limitSize(connection.db, options.maxBytes);
+  isBlocked = false;
+  return commands.some(isMark) ? { ...group, answers: marked(commands, group.answers, connection) } : group;
+}
+
+/** Ends of work may take an eighth more than the limit, and nothing keeps from deleting. */
+function writeWhenFull(commands: readonly WriterCommand[], problem: Failure, maxBytes: number): WriterAnswer {
+  const ways = [
+    [endsWork, maxBytes + maxBytes / 8],
+    [makesRoom, null],
+  ] as const;
+  for (const [passes, limit] of ways) {
+    const few = commands.filter(passes);
+    if (few.length === 0) continue;
+    try {
+      const { answers, changes } = commit(few, limit);
+      const each = answers.values();
+      const answerTo = (command: WriterCommand): CommandAnswer =>
+        passes(command) ? (each.next().value ?? problem) : problem;
+      return { type: "committed", answers: commands.map(answerTo), changes };
+    } catch (error) {
+      const failed = failure(error);
+      if (!isFull(error)) return { type: "failed", ...failed };
+    }
+  }
+  return { type: "failed", ...problem };
 }
 
 /** Never creates the file again. */
@@ -118,7 +155,7 @@ function marked(
 }
 
 /** A transaction that waited in vain for its turn did not begin, so the connection is still good. The same holds if the store is lost. */
-function failure(error: unknown): Pick<Extract<WriterAnswer, { type: "failed" }>, "problem" | "code"> {
+function failure(error: unknown): Failure {
   if (isBusy(error)) {
     isBlocked = true;
     return { problem: describeLock(), code: "store_failed" };
@@ -127,7 +164,14 @@ function failure(error: unknown): Pick<Extract<WriterAnswer, { type: "failed" }>
   // After a failure, the connection's view of the file cannot be trusted: the next group opens another connection,
   // and reports if that fails too.
   discardConnection();
-  return { problem: messageOf(error), code: "store_failed" };
+  return { problem: isFull(error) ? describeFull(error) : messageOf(error), code: "store_failed" };
+}
+
+function describeFull(error: unknown): string {
+  const { path, maxBytes } = options;
+  return maxBytes === null
+    ? messageOf(error)
+    : `${path} has reached its maxBytes (${maxBytes} bytes), or its disk is full. Delete tasks, or give it more room`;
 }
 
 function describeLock(): string {

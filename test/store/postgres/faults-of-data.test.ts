@@ -14,6 +14,7 @@ import {
   createRunning,
   noon,
   sampleRequest,
+  settleAs,
 } from "../../../src/testing/sample-task.ts";
 import { FreshSchema } from "../../postgres/test-database.ts";
 import { withClient } from "../../postgres/with-client.ts";
@@ -76,6 +77,29 @@ test("is said by name of each command that it concerns, and the others of its gr
   expect(saidOf(outOfRange)).toMatch(/the command retry_step .* the database has no such text or number/);
   expect(saidOf(constrained)).toMatch(/violates check constraint .* remove a constraint that you added/);
   expect((await store.journal("task-a", "", 9)).entries.map(({ key }) => key)).toEqual(["after", "before"]);
+});
+
+test("that has no room for new tasks keeps nobody from ending and deleting those that it has", async () => {
+  const fresh = await freshSchema();
+  const store = await openStore(fresh);
+  for (const name of ["a", "b", "c"]) await store.write(createRunning(name));
+  await store.write({ type: "cancel", now: noon, id: "task-c" });
+  await withClient(fresh.url, (client) =>
+    client.query(`CREATE FUNCTION ${fresh.schema}.full() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;
+      CREATE TRIGGER full_disk BEFORE INSERT ON ${fresh.schema}.task EXECUTE FUNCTION ${fresh.schema}.full()`),
+  );
+  const ends = await Promise.allSettled([
+    store.write(createQueued("d")),
+    store.write({ type: "cancel", now: noon, id: "task-a" }),
+    store.write(settleAs("b")),
+    store.write(createQueued("e")),
+    store.write({ type: "delete", now: noon, id: "task-c" }),
+  ]);
+  const message: unknown = expect.stringContaining("No space left on device");
+  const full = { status: "rejected", reason: { code: "store_failed", message } };
+  const done = { status: "fulfilled", value: { ok: true } };
+  expect(ends).toMatchObject([full, done, done, full, done]);
 });
 
 test("is none of a session, a pause of a tool or a new task that the database would take", async () => {

@@ -1,7 +1,13 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import type { TaskStore } from "../../../src/store/store.ts";
-import { createQueued, noon, sampleRequest } from "../../contract/sample-task.ts";
+import {
+  createQueued,
+  createRunning,
+  noon,
+  sampleRequest,
+  settleAs,
+} from "../../../src/testing/sample-task.ts";
 import { runChild } from "./child.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
@@ -71,6 +77,86 @@ describe("a full database", () => {
     const swept = await store.write({ type: "delete_expired", now: noon + 60_000, limit: 10 });
     expect(swept).toEqual({ ok: true, deleted: [first, second] });
     expect(await store.write(createQueued("new"))).toMatchObject({ ok: true, created: true });
+  });
+});
+
+/** Leaves no room for even the smallest task. */
+async function fill(store: TaskStore): Promise<string[]> {
+  const kept: string[] = [];
+  for (let size = 64_000; size >= 1; size = Math.floor(size / 8))
+    for (let round = 0; ; round++) {
+      const name = `${size}-${round}`;
+      const request = { ...sampleRequest, arguments: JSON.stringify("x".repeat(size)) };
+      const refused = await store.write({ ...createQueued(name), request }).catch((error: unknown) => error);
+      if (refused instanceof Error) {
+        expect(refused.message).toMatch(/maxBytes \(400000 bytes\).*[Dd]elete/);
+        break;
+      }
+      kept.push(`task-${name}`);
+    }
+  return kept;
+}
+
+describe("a database that has reached `maxBytes`", () => {
+  test("lets everything through that ends work or frees space, also beside what it refuses", async () => {
+    const store = await temp.open("tasks.db", { maxBytes });
+    await store.write(createRunning("held"));
+    const kept = await fill(store);
+    const by = { actor: "ann", action: "cancel" };
+    const job = {
+      id: "job",
+      actor: "ann",
+      action: "delete",
+      selection: {},
+      principal: null,
+      text: null,
+      options: {},
+      createdAt: noon,
+    } as const;
+    const made = store.write(createQueued("new"));
+    const step = store.write({
+      type: "record_step",
+      now: noon,
+      id: "task-held",
+      token: "token-held",
+      key: "a",
+      value: JSON.stringify("x".repeat(9_000)),
+      error: null,
+    });
+    const settled = store.write(settleAs("held", JSON.stringify("x".repeat(20_000))));
+    const asked = store.write({ type: "add_bulk_tasks", now: noon, job, from: 0, taskIds: kept });
+    const cancels = kept.map((id) => store.write({ type: "cancel", now: noon, id, by }));
+    for (const refused of [made, step])
+      await expect(refused).rejects.toThrow(/has reached its maxBytes \(400000 bytes\), or its disk is full/);
+    expect(await settled).toMatchObject({ ok: true });
+    expect(await asked).toEqual({ ok: true });
+    for (const cancelled of await Promise.all(cancels)) expect(cancelled).toMatchObject({ ok: true });
+    await expect(store.write(createQueued("new"))).rejects.toMatchObject({ code: "store_failed" });
+    const [first = "", ...others] = kept;
+    expect(await store.write({ type: "delete", now: noon, id: first, by })).toEqual({ ok: true });
+    const swept = await store.write({ type: "delete_expired", now: noon + 60_000, limit: 1_000 });
+    expect(swept).toMatchObject({ ok: true, deleted: expect.arrayContaining(others) });
+    expect(await store.write(createQueued("new"))).toMatchObject({ ok: true, created: true });
+  });
+
+  test("opens for another process, which can delete at once", async () => {
+    const store = await temp.open("tasks.db", { maxBytes });
+    const [first = ""] = await fill(store);
+    const other = await temp.open("tasks.db", { maxBytes: 1 });
+    await expect(other.write(createQueued("new"))).rejects.toMatchObject({ code: "store_failed" });
+    expect(await other.write({ type: "cancel", now: noon, id: first })).toMatchObject({ ok: true });
+    expect(await other.write({ type: "delete", now: noon, id: first })).toEqual({ ok: true });
+  });
+
+  test("keeps results that do not fit into an eighth more waiting, and no cancel behind them", async () => {
+    const store = await temp.open("tasks.db", { maxBytes });
+    await store.write(createRunning("held"));
+    const [first = ""] = await fill(store);
+    const settled = store.write(settleAs("held", JSON.stringify("x".repeat(80_000))));
+    const cancelled = store.write({ type: "cancel", now: noon, id: first });
+    await expect(settled).rejects.toMatchObject({ code: "store_failed" });
+    expect(await cancelled).toMatchObject({ ok: true });
+    expect(await store.get("task-held")).toMatchObject({ state: "running" });
   });
 });
 
