@@ -136,6 +136,8 @@ export function openWriterConnection({
     // An acknowledged write survives a power loss; on macOS only `fullfsync` reaches the disk itself.
     db.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
     db.exec(`PRAGMA journal_size_limit = ${logLimitBytes}`);
+    // The tables must fit, but a database that is full may be upgraded.
+    if (number(db, "PRAGMA user_version") === 0) limitSize(db, maxBytes);
     migrate(db);
     assertComplete(db, path);
     limitSize(db, maxBytes);
