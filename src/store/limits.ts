@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 /**
  * Limits by name: how many steps may run at a time, and start within a minute, over all processes that share a store.
  * - A permit belongs to an attempt of a task, by its token: when the attempt has lost its task, the permit is free.
@@ -14,9 +16,16 @@ export interface LimitHolder {
   readonly token: string;
 }
 
+/** In whose turn somebody waits: a digest of the principal. */
+export function turnOfPrincipal(principal: string | null): string {
+  return createHash("sha256")
+    .update(principal ?? "")
+    .digest("base64url");
+}
+
 /** One that begins to wait. */
 export interface LimitJoin extends LimitHolder {
-  /** In whose turn: a digest of the principal. */
+  /** `turnOfPrincipal`. */
   readonly turnOf: string;
   /** What has begun lives on without the attempt: its permit stays until its task has ended, and the next attempt takes it over. */
   readonly livesOn?: true;

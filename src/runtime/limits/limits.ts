@@ -5,9 +5,9 @@
  * - A permit is kept while its step runs, and no longer: it goes with the token of the attempt.
  */
 
-import { createHash } from "node:crypto";
 import { HoldfastError } from "../../task/fault.ts";
 import { encodeJournalKey } from "../../task/journal.ts";
+import { turnOfPrincipal } from "../../store/limits.ts";
 import type { StoreChanges, TaskStore } from "../../store/store.ts";
 import type { Clock } from "../clock.ts";
 import { waitFor } from "../wait-for.ts";
@@ -84,9 +84,7 @@ export class Limits {
 
   /** Those for a run of a task of this principal. */
   of(run: WaitingRun, principal: string | null): RunLimits {
-    const turnOf = createHash("sha256")
-      .update(principal ?? "")
-      .digest("base64url");
+    const turnOf = turnOfPrincipal(principal);
     return {
       take: async (entry, limit, livesOn) => {
         this.assertDeclared(limit, entry === "" ? "The tool" : `Step "${entry}"`);

@@ -3,6 +3,7 @@ import type { Database, Queries, SqlValue } from "./database.ts";
 import { defaultSchema, type Names, namesIn } from "./names.ts";
 import { firstNumber, tableIn, tablesOf } from "./schema.ts";
 import type { Erased } from "../erased.ts";
+import { turnOfPrincipal } from "../limits.ts";
 import { idOf, toStored } from "../row.ts";
 import { principalKey, totalKey } from "./task-sql.ts";
 import type { KeyRing } from "../encryption-keys.ts";
@@ -203,6 +204,14 @@ async function eraseRest(
   await remove(queries, "piece", left, [], counts);
   const ofNoJob = `DELETE FROM ${names.bulkTask} WHERE NOT EXISTS (SELECT FROM ${names.bulkJob} WHERE id = job)`;
   await remove(queries, "bulk_task", ofNoJob, [], counts);
+  // The starts of tasks that were deleted before.
+  const past = `DELETE FROM ${names.limitPlace} WHERE turn_of = $1 AND phase = 'past'`;
+  await remove(queries, "limit_place", past, [turnOfPrincipal(principal)], counts);
+  // The key of a limit may be whom it limits. What a paused one has to wait for is said again by who paused it.
+  const keyed = `DELETE FROM ${names.limitLine} AS line WHERE name IN (SELECT name FROM ${names.limitLine} AS idle
+    WHERE name LIKE '["%' AND NOT EXISTS (SELECT FROM ${names.limitPlace} AS place WHERE place.name = idle.name)
+    FOR UPDATE SKIP LOCKED)`;
+  await remove(queries, "limit_line", keyed, [], counts);
   const none = `DELETE FROM ${names.usage} WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM ${names.task} WHERE principal = $2)`;
   await queries.query(none, [principalKey(principal), toStored(principal)]);
 }

@@ -8,6 +8,7 @@ import { assertMigrated } from "./schema.ts";
 import { isBusy } from "./sqlite-error.ts";
 import * as taskSql from "./sql.ts";
 import { limitStatements } from "./sqlite-limits.ts";
+import { turnOfPrincipal } from "../limits.ts";
 import type { Erased } from "../erased.ts";
 import { idOf, toStored } from "../row.ts";
 import { ChangeLog } from "./change-log.ts";
@@ -105,6 +106,13 @@ const deleteLeftPieces = "DELETE FROM piece WHERE NOT EXISTS (SELECT 1 FROM task
 
 const deleteLeftBulkTasks = "DELETE FROM bulk_task WHERE NOT EXISTS (SELECT 1 FROM bulk_job WHERE id = job)";
 
+/** The starts of tasks that were deleted before. */
+const deletePastPlaces = "DELETE FROM limit_place WHERE turn_of = ? AND phase = 'past'";
+
+/** The key of a limit may be whom it limits. What a paused one has to wait for is said again by who paused it. */
+const deleteKeyedLines = `DELETE FROM limit_line WHERE name LIKE '["%'
+  AND NOT EXISTS (SELECT 1 FROM limit_place WHERE limit_place.name = limit_line.name)`;
+
 /** Also for deleted tasks, and for the end of tasks that were cancelled for this. */
 export const deletesOfPrincipal: Readonly<Record<string, string>> = {
   session: "DELETE FROM session WHERE principal = ?",
@@ -139,6 +147,8 @@ export function eraseFromSqlite(path: string, principal: string): Erased {
         add(counts, table, statements.run(sql, toStored(principal)));
       add(counts, "piece", statements.run(deleteLeftPieces));
       add(counts, "bulk_task", statements.run(deleteLeftBulkTasks));
+      add(counts, "limit_place", statements.run(deletePastPlaces, turnOfPrincipal(principal)));
+      add(counts, "limit_line", statements.run(deleteKeyedLines));
       // A gap replaces the changes that others have not read.
       new ChangeLog(statements, "").appendGap();
       db.exec(deleteAllButNewestChange);

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { withClient } from "../../postgres/with-client.ts";
 import type { Runtime } from "../../../src/runtime/runtime.ts";
+import { turnOfPrincipal } from "../../../src/store/limits.ts";
 import { deletesOfPrincipal, deletesOfTask } from "../../../src/store/sqlite/data-care.ts";
 import type { AdminAction } from "../../../src/admin/admin.ts";
 import { adminJson, kinds, placeApart, runAdmin, serve, somePlace, type Place } from "./some-place.ts";
@@ -133,6 +134,19 @@ describe.each(kinds)("on %s", (keptIn) => {
         `INSERT INTO delivery (hook, event, task_id, tool, principal, generation, version, at, tries)
           VALUES ('hook', 'ended', 'gone', 'work', '${principal}', 'sep-1686', 1, 1, 0)`,
       );
+    // Of a limit whose key is the principal: what a task has used that is deleted since.
+    for (const principal of [marked, other]) {
+      const name = `'["api","${principal}"]'`;
+      await change(
+        place,
+        `INSERT INTO limit_line (name, ticket, paused_until, last_at) VALUES (${name}, 1, 0, 1)`,
+      );
+      await change(
+        place,
+        `INSERT INTO limit_place (name, task_id, entry, token, owner, turn_of, ticket, phase, since, lives_on)
+          VALUES (${name}, 'gone', 'step', 'a', 'b', '${turnOfPrincipal(principal)}', 1, 'past', 1, 0)`,
+      );
+    }
     await adminJson(place, "retry", ids[0] ?? "");
     // The record of a bulk action has the words that its operator searched by.
     await adminJson(place, "extend", "--all", "--text", mark, "--tool", "fail", "2d", "--yes");
@@ -150,7 +164,14 @@ describe.each(kinds)("on %s", (keptIn) => {
       principal: marked,
       left: [],
       isClean: true,
-      deleted: expect.objectContaining({ session: 1, action: 1, delivery: 1, bulk_job: 1 }),
+      deleted: expect.objectContaining({
+        session: 1,
+        action: 1,
+        delivery: 1,
+        bulk_job: 1,
+        limit_place: 1,
+        limit_line: 1,
+      }),
     });
     const { deleted } = JSON.parse(stdout) as { readonly deleted: Readonly<Record<string, number>> };
     for (const kind of ["task", "request", "outcome", "line", "journal"])
