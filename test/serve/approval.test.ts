@@ -1,5 +1,5 @@
 import { testTasks } from "holdfast/testing";
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { command } from "../../src/serve/command/command.ts";
 import { refusalOf, type Approval } from "../../src/serve/approval.ts";
 import { serveTools } from "../../src/serve/serve-tools.ts";
@@ -244,4 +244,23 @@ it("records who decided by a link, and what was decided first counts", async () 
   expect(texts.filter((text) => !mine.test(text) && !text.startsWith(counts))).toEqual([]);
   const won = texts.filter((text) => mine.test(text)).length;
   expect(actors).toEqual(won === 1 ? [`link to ${new URL(url).host}`] : ["ann"]);
+});
+
+it("takes nothing from a link whose time is over, also where no process has ended the wait", async () => {
+  const { url, received } = await service((_, response) => void response.writeHead(202).end());
+  const link = { notify: url, allow: ["127.0.0.1"], timeoutMs: "1h" } as const;
+  const { server, tasks } = await serving(
+    { by: "operator", link },
+    { eventsUrl: "https://tools.example/events" },
+  );
+  const events = createEventHandler(tasks);
+  const session = await InMemorySession.open(server, { capabilities: {} });
+  session.call("echo", { word: "hi" });
+  await vi.waitUntil(() => received.length > 0, { timeout: 10_000 });
+  const { task, link: address } = JSON.parse(received[0]?.body ?? "") as { task: string; link: string };
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  const pressed = await events.fetch(new Request(`${address}?approve=true`, { method: "POST" }));
+  expect([pressed.status, await pressed.text()]).toEqual([410, expect.stringContaining("It is too late")]);
+  expect((await tasks.admin.show(task)).questions).toHaveLength(1);
 });

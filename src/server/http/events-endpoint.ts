@@ -117,7 +117,7 @@ class EventRequests {
     taskId,
     key,
   }: AddressedWait): Promise<{ readonly state: "open" | ApprovalEnd; readonly asks: string | undefined }> {
-    const { store } = this.#inside.runtime;
+    const { store, clock } = this.#inside.runtime;
     const [task, link, question] = await Promise.all([
       store.get(taskId),
       store.journalEntry(taskId, key),
@@ -125,7 +125,10 @@ class EventRequests {
     ]);
     // All of it: the status of the task is cut.
     const asks = (JSON.parse(question?.request ?? "{}") as { readonly message?: string }).message;
-    const isOver = [link, question].some((each) => typeof each?.doneAt === "number");
+    // There may be no process that ends a wait whose time is over.
+    const isOver = [link, question].some(
+      (each) => typeof each?.doneAt === "number" || (each?.deadlineAt ?? Infinity) <= clock.now(),
+    );
     if (typeof question?.value === "string") return { state: endOf(question.value), asks };
     return { state: isOver || task === undefined || isTerminal(task.state) ? "gone" : "open", asks };
   }
