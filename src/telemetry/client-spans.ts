@@ -2,7 +2,6 @@ import {
   context as contextApi,
   ROOT_CONTEXT,
   SpanKind,
-  trace as traceApi,
   type Attributes,
   type Context,
   type Histogram,
@@ -25,6 +24,7 @@ import {
   failSpan,
   type ErrorText,
   contextOf,
+  contextWith,
   traceContextOf,
   endSpan,
   startSpan,
@@ -55,7 +55,7 @@ export class ClientSpans implements ClientTracing {
     const links = beside instanceof OneWait ? [{ context: beside.span.spanContext() }] : [];
     const attributes = { [attribute.taskId]: cutId(taskId) };
     const span = startSpan(this.#setup.tracer, nameOfWait(tool), { attributes, links }, parent);
-    return new OneWait(span, traceApi.setSpan(parent, span));
+    return new OneWait(span, contextWith(span, parent));
   }
 
   within<T>(trace: TraceContext, work: () => T): T {
@@ -92,7 +92,7 @@ class OneClientRequest implements ClientRequestSpan {
     const name = target === undefined ? method : `${method} ${target}`;
     const options = { attributes, kind: SpanKind.CLIENT, startTime: this.#begunAt };
     this.#span = startSpan(setup.tracer, name, options, parent);
-    this.#within = traceApi.setSpan(parent, this.#span);
+    this.#within = contextWith(this.#span, parent);
     this.context = traceContextOf(this.#within);
   }
 

@@ -11,17 +11,18 @@ import {
 } from "@opentelemetry/api";
 import { stemOf } from "../task/journal.ts";
 import type { TraceContext } from "../task/record.ts";
-import type {
-  AttemptOutcome,
-  OpenSpan,
-  RequestSpan,
-  ServerTracing,
-  StepOutcome,
-  TracedRequest,
-  TracedRun,
-  TracedStep,
-  TracedWait,
-  RequestOutcome,
+import {
+  type AttemptOutcome,
+  type OpenSpan,
+  type RequestSpan,
+  type ServerTracing,
+  type StepOutcome,
+  type TracedRequest,
+  type TracedRun,
+  type TracedStep,
+  type TracedWait,
+  type RequestOutcome,
+  isLeftOut,
 } from "../runtime/telemetry/telemetry.ts";
 import {
   attribute,
@@ -32,7 +33,7 @@ import {
   traceContextOf,
   endSpan,
   startSpanOfTask,
-  isLeftOut,
+  contextWith,
   traceIdOf,
   startSpan,
 } from "./spans.ts";
@@ -59,18 +60,32 @@ export class ServerSpans implements ServerTracing {
 
   attempt(of: TracedRun): OpenSpan<AttemptOutcome> {
     const parent = contextOf(of.trace);
-    const span = startSpanOfTask(this.#tracer, `execute_tool ${of.tool}`, attemptOptions(of), parent);
+    const span = startSpanOfTask(
+      this.#tracer,
+      `execute_tool ${of.tool}`,
+      () => ({ attributes: ofAttempt(of) }),
+      parent,
+    );
     const isBegun = span !== traceApi.getSpan(parent);
-    return new AttemptSpan(span, isBegun ? traceApi.setSpan(parent, span) : parent, this.#errorText);
+    return new AttemptSpan(span, isBegun ? contextWith(span, parent) : parent, this.#errorText);
   }
 
   step({ run, key, tries }: TracedStep, attempt: OpenSpan<AttemptOutcome>): OpenSpan<StepOutcome> {
     const parent = this.#around(run, attempt);
-    const attributes = { ...attributesOf(run), [attribute.key]: key, [attribute.tries]: tries };
-    const span = startSpanOfTask(this.#tracer, `step ${stemOf(key)}`, { attributes }, parent);
+    const attributes = (): Attributes => ({
+      ...attributesOf(run),
+      [attribute.key]: key,
+      [attribute.tries]: tries,
+    });
+    const span = startSpanOfTask(
+      this.#tracer,
+      `step ${stemOf(key)}`,
+      () => ({ attributes: attributes() }),
+      parent,
+    );
     const errorText = this.#errorText;
     return {
-      run: (work) => contextApi.with(traceApi.setSpan(parent, span), work),
+      run: (work) => contextApi.with(contextWith(span, parent), work),
       end: ({ threw, error }) => {
         if (threw) throwInSpan(span, error, errorText);
         endSpan(span);
@@ -79,8 +94,12 @@ export class ServerSpans implements ServerTracing {
   }
 
   lostAttempt(of: TracedRun, begunAt: number, lostAt: number): void {
-    const options = { ...attemptOptions(of), startTime: begunAt };
-    const span = startSpanOfTask(this.#tracer, `execute_tool ${of.tool}`, options, contextOf(of.trace));
+    const span = startSpanOfTask(
+      this.#tracer,
+      `execute_tool ${of.tool}`,
+      () => ({ attributes: ofAttempt(of), startTime: begunAt }),
+      contextOf(of.trace),
+    );
     span.setAttribute(attribute.attemptEnd, "lost" satisfies AttemptOutcome["end"]);
     failSpan(span, "process_lost", "The process that ran it is gone.", "keep");
     endSpan(span, lostAt);
@@ -88,16 +107,20 @@ export class ServerSpans implements ServerTracing {
 
   waited(of: TracedRun, { kind, key, method, begunAt, endedAt, failed }: TracedWait): void {
     const name = kind === "input" ? (method ?? "question") : kind === "sleep" ? "sleep" : "wait_for_event";
-    const attributes = {
+    const attributes = (): Attributes => ({
       ...attributesOf(of),
       [attribute.key]: key,
       ...(method !== undefined && { [attribute.method]: method }),
-    };
+    });
     // A question is a request from the server to the client.
     const span = startSpanOfTask(
       this.#tracer,
       name,
-      { attributes, startTime: begunAt, kind: kind === "input" ? SpanKind.CLIENT : SpanKind.INTERNAL },
+      () => ({
+        attributes: attributes(),
+        startTime: begunAt,
+        kind: kind === "input" ? SpanKind.CLIENT : SpanKind.INTERNAL,
+      }),
       contextOf(of.trace),
     );
     if (failed) failSpan(span, "unanswered", undefined, "omit");
@@ -109,15 +132,17 @@ export class ServerSpans implements ServerTracing {
     { key, tool }: { readonly key: string; readonly tool: string },
   ): TraceContext | undefined {
     const parent = contextOf(of.trace);
-    const attributes = { ...attributesOf(of), [attribute.tool]: tool, [attribute.key]: key };
     const span = startSpanOfTask(
       this.#tracer,
       `call_tool ${tool}`,
-      { attributes, kind: SpanKind.PRODUCER },
+      () => ({
+        attributes: { ...attributesOf(of), [attribute.tool]: tool, [attribute.key]: key },
+        kind: SpanKind.PRODUCER,
+      }),
       parent,
     );
     endSpan(span); // what follows from it becomes its child, in whichever process
-    return traceContextOf(traceApi.setSpan(parent, span));
+    return traceContextOf(contextWith(span, parent));
   }
 
   /**
@@ -166,8 +191,8 @@ class AttemptSpan implements OpenSpan<AttemptOutcome> {
   }
 }
 
-function attemptOptions(of: TracedRun): { readonly attributes: Attributes } {
-  return { attributes: { ...attributesOf(of), [attribute.operation]: "execute_tool" } };
+function ofAttempt(of: TracedRun): Attributes {
+  return { ...attributesOf(of), [attribute.operation]: "execute_tool" };
 }
 
 function attributesOf({ tool, taskId, parentId, attempt }: TracedRun): Attributes {
@@ -224,7 +249,7 @@ class OneRequest implements RequestSpan {
     if (request.trace === undefined && request.method.startsWith("tasks/")) return;
     const parent = this.#parentOf(request.trace);
     this.#span = this.#begin(request.trace, parent);
-    this.#within = traceApi.setSpan(parent, this.#span);
+    this.#within = contextWith(this.#span, parent);
     this.context = traceContextOf(this.#within);
   }
 
@@ -260,6 +285,7 @@ class OneRequest implements RequestSpan {
   ): void {
     if (this.#span !== undefined && taskTrace !== undefined) linkTo(this.#span, taskTrace);
     const span = this.#span ?? this.#begin(taskTrace, this.#parentOf(taskTrace));
+    if (!span.isRecording()) return;
     const { code, message, isCancelled, tool } = outcome;
     if (this.#task !== undefined) span.setAttribute(attribute.taskId, this.#task.id);
     if (tool !== undefined) span.updateName(nameOf(this.#request, tool)).setAttributes(ofTool(tool));
@@ -284,15 +310,20 @@ class OneRequest implements RequestSpan {
   #begin(own: TraceContext | undefined, parent: Context): Span {
     const ambient = traceApi.getSpanContext(this.#ambient);
     const links: Link[] = own === undefined || ambient === undefined ? [] : [{ context: ambient }];
-    const { tool } = this.#request;
-    const attributes: Attributes = {
-      ...this.#measured,
-      ...(tool !== undefined && ofTool(tool)),
-      [attribute.requestId]: String(this.#request.id).slice(0, longestId),
-      ...(this.#request.transport === "http" && { [attribute.networkProtocol]: "http" }),
-    };
+    const { tool, method, id, transport } = this.#request;
+    const { tracer } = this.#setup;
+    // What samplers decide by. The rest follows if it is recorded: an SDK looks at each attribute closely.
+    const attributes = { [attribute.method]: method, ...(tool !== undefined && ofTool(tool)) };
     const options = { attributes, links, kind: SpanKind.SERVER, startTime: this.#begunAt };
-    return startSpan(this.#setup.tracer, nameOf(this.#request), options, parent);
+    const span = startSpan(tracer, nameOf(this.#request), options, parent);
+    if (span.isRecording())
+      span.setAttributes({
+        ...this.#measured,
+        ...attributes,
+        [attribute.requestId]: String(id).slice(0, longestId),
+        ...(transport === "http" && { [attribute.networkProtocol]: "http" }),
+      });
+    return span;
   }
 
   #parentOf(own: TraceContext | undefined): Context {
@@ -303,9 +334,9 @@ class OneRequest implements RequestSpan {
 /** Clients choose the ids of their requests. */
 const longestId = 100;
 
-/** Links a request with its own trace to the task's trace. */
+/** Links a request with its own trace to the task's trace, if that exists. */
 function linkTo(span: Span, trace: TraceContext): void {
-  if (traceIdOf(trace.traceparent) === span.spanContext().traceId) return;
+  if (isLeftOut(trace) || traceIdOf(trace.traceparent) === span.spanContext().traceId) return;
   const context = traceApi.getSpanContext(contextOf(trace));
   if (context !== undefined) span.addLink({ context });
 }
@@ -337,11 +368,9 @@ class Measured {
   of({ method, tool: called, protocolVersion, transport }: TracedRequest): Attributes {
     const tool = called === undefined ? undefined : this.#names.of(called);
     const known = this.#known.get(method) ?? [];
-    const found = known.find(
-      (each) =>
-        each.tool === tool && each.protocolVersion === protocolVersion && each.transport === transport,
-    );
-    if (found !== undefined) return found.attributes;
+    for (const each of known)
+      if (each.tool === tool && each.protocolVersion === protocolVersion && each.transport === transport)
+        return each.attributes;
     const attributes = {
       [attribute.method]: method,
       [attribute.transport]: transport === "http" ? "tcp" : "pipe",

@@ -17,6 +17,7 @@ import {
   SpanStatusCode,
 } from "@opentelemetry/api";
 import type { TraceContext } from "../task/record.ts";
+import { isLeftOut } from "../runtime/telemetry/telemetry.ts";
 import { eventError } from "../runtime/events/server-events.ts";
 
 /**
@@ -76,32 +77,78 @@ export function failed(error: unknown): void {
 
 /** Begins a span. If that fails, its would-be children become children of its parent. */
 export function startSpan(tracer: Tracer, name: string, options: SpanOptions, parent: Context): Span {
-  const above = (): Span => traceApi.wrapSpanContext(traceApi.getSpanContext(parent) ?? INVALID_SPAN_CONTEXT);
-  return unfailing(() => tracer.startSpan(name, options, parent), undefined) ?? above();
+  try {
+    return tracer.startSpan(name, options, parent);
+  } catch (error) {
+    failed(error);
+    return traceApi.wrapSpanContext(traceApi.getSpanContext(parent) ?? INVALID_SPAN_CONTEXT);
+  }
 }
 
 /**
  * The same for a span of a task. The span of the task's first request decides whether the trace is sampled: if not, no span begins, and
  * its would-be children continue in the parent's context.
  */
-export function startSpanOfTask(tracer: Tracer, name: string, options: SpanOptions, parent: Context): Span {
+export function startSpanOfTask(
+  tracer: Tracer,
+  name: string,
+  options: () => SpanOptions,
+  parent: Context,
+): Span {
   const above = traceApi.getSpan(parent);
   const leftOut = above !== undefined && (above.spanContext().traceFlags & TraceFlags.SAMPLED) === 0;
-  return leftOut && !above.isRecording() ? above : startSpan(tracer, name, options, parent);
+  return leftOut && !above.isRecording() ? above : startSpan(tracer, name, options(), parent);
 }
 
 export function endSpan(span: Span, at?: TimeInput): void {
-  unfailing(() => span.end(at), undefined);
+  try {
+    span.end(at);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+/**
+ * A context that shares the values of its parent. That of OpenTelemetry's API copies all values for each that is set, and tasks begin
+ * contexts all the time.
+ */
+class LinkedContext implements Context {
+  readonly #parent: Context;
+  readonly #key: symbol | undefined;
+  readonly #value: unknown;
+
+  constructor(parent: Context, key?: symbol, value?: unknown) {
+    this.#parent = parent;
+    this.#key = key;
+    this.#value = value;
+  }
+
+  getValue(key: symbol): unknown {
+    return key === this.#key ? this.#value : this.#parent.getValue(key);
+  }
+
+  setValue(key: symbol, value: unknown): Context {
+    return new LinkedContext(this, key, value);
+  }
+
+  deleteValue(key: symbol): Context {
+    return new LinkedContext(this, key);
+  }
+}
+
+const root = new LinkedContext(ROOT_CONTEXT);
+
+/** The parent context with the span in it. */
+export function contextWith(span: Span, parent: Context): Context {
+  return traceApi.setSpan(parent instanceof LinkedContext ? parent : new LinkedContext(parent), span);
 }
 
 /** The OpenTelemetry context for a trace context. The process's propagator, if there is one, reads its baggage. */
 export function contextOf(given: TraceContext | undefined): Context {
   if (given === undefined) return ROOT_CONTEXT;
   const remote =
-    given.baggage === undefined
-      ? ROOT_CONTEXT
-      : unfailing(() => propagation.extract(ROOT_CONTEXT, given), ROOT_CONTEXT);
-  return traceApi.setSpanContext(remote, spanContextOf(given));
+    given.baggage === undefined ? root : unfailing(() => propagation.extract(ROOT_CONTEXT, given), root);
+  return contextWith(traceApi.wrapSpanContext(spanContextOf(given)), remote);
 }
 
 /**
@@ -124,11 +171,12 @@ function baggageIn(context: Context): { readonly baggage?: string } {
   return carrier.baggage === undefined ? {} : { baggage: carrier.baggage };
 }
 
-function spanContextOf({ traceparent, tracestate }: TraceContext): SpanContext {
+function spanContextOf(given: TraceContext): SpanContext {
+  const { traceparent, tracestate } = given;
   return {
     traceId: traceIdOf(traceparent),
     spanId: traceparent.slice(36, 52),
-    traceFlags: flagsOf(traceparent) & TraceFlags.SAMPLED,
+    traceFlags: isLeftOut(given) ? TraceFlags.NONE : TraceFlags.SAMPLED,
     isRemote: true,
     ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
   };
@@ -137,15 +185,6 @@ function spanContextOf({ traceparent, tracestate }: TraceContext): SpanContext {
 /** The parts of the text have fixed positions. */
 export function traceIdOf(traceparent: string): string {
   return traceparent.slice(3, 35);
-}
-
-/** Whether the span of its first request was not sampled, or its client chose not to sample. */
-export function isLeftOut({ traceparent }: TraceContext): boolean {
-  return (flagsOf(traceparent) & TraceFlags.SAMPLED) === 0;
-}
-
-function flagsOf(traceparent: string): number {
-  return Number.parseInt(traceparent.slice(53, 55), 16);
 }
 
 /** Whether spans contain the texts and stacks of errors, which may quote what a caller sent. Their types always stay. */

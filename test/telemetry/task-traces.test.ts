@@ -1,6 +1,8 @@
+import { createContextKey, ROOT_CONTEXT, trace as traceApi } from "@opentelemetry/api";
 import { expect, it } from "vitest";
 import { TaskTraces } from "../../src/runtime/telemetry/telemetry.ts";
 import type { TaskRequest } from "../../src/task/record.ts";
+import { contextWith } from "../../src/telemetry/spans.ts";
 import { caller } from "./recorded-spans.ts";
 
 const request: TaskRequest = {
@@ -51,4 +53,24 @@ it("keeps no baggage, of which callers may send a lot", async () => {
   expect(known.of("made")).toEqual({ ...caller, tracestate });
   expect(await known.of("read")).toEqual({ ...caller, tracestate });
   expect(known.of("read")).toEqual({ ...caller, tracestate });
+});
+
+it("keeps of traces that are not sampled only that", () => {
+  const { known } = traces(async () => request);
+  for (const id of ["1", "2"])
+    known.keep(id, { traceparent: `00-${id.repeat(32)}-${id.repeat(16)}-00`, tracestate: "vendor=1" });
+  expect(known.of("1")).toBe(known.of("2"));
+});
+
+it("contexts of spans share what they inherit, and change nothing above them", () => {
+  const [tenant, region] = [createContextKey("tenant"), createContextKey("region")];
+  const above = ROOT_CONTEXT.setValue(tenant, "acme").setValue(region, "eu");
+  const span = traceApi.wrapSpanContext({ traceId: "1".repeat(32), spanId: "2".repeat(16), traceFlags: 1 });
+  const within = contextWith(span, above);
+  expect(traceApi.getSpan(within)).toBe(span);
+  expect([traceApi.getSpan(above), within.getValue(tenant)]).toEqual([undefined, "acme"]);
+  const below = within.setValue(tenant, "other").deleteValue(region);
+  expect([tenant, region].map((key) => below.getValue(key))).toEqual(["other", undefined]);
+  expect([tenant, region].map((key) => within.getValue(key))).toEqual(["acme", "eu"]);
+  expect(traceApi.getSpan(traceApi.deleteSpan(below))).toBeUndefined();
 });

@@ -16,12 +16,18 @@ export function eventfulWrite(
   events: ServerEvents,
 ): TaskStore["write"] {
   function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
-  async function write(command: TaskCommand): Promise<CommandResult> {
-    const deleted = command.type === "delete" ? await subjectOf(inner, command.id) : undefined;
-    const result = await inner.write(command);
-    const thrown =
-      "token" in command && command.token !== null ? events.thrownUnder(command.token) : undefined;
-    for (const event of eventsOf(command, result, thrown)) events.emit(event);
+  function write(command: TaskCommand): Promise<CommandResult> {
+    if (command.type === "delete") return remove(command);
+    return inner.write(command).then((result) => {
+      const thrown =
+        "token" in command && command.token !== null ? events.thrownUnder(command.token) : undefined;
+      for (const event of eventsOf(command, result, thrown)) events.emit(event);
+      return result;
+    });
+  }
+  async function remove(command: TaskCommand<"delete">): Promise<CommandResult> {
+    const deleted = await subjectOf(inner, command.id);
+    const result = await inner.write<"delete">(command);
     if (deleted !== undefined && result.ok) events.emit({ type: "task.deleted", ...deleted });
     return result;
   }

@@ -67,9 +67,19 @@ export class TaskTraces {
   }
 }
 
+/** Of any task whose trace is not sampled: of thousands, their ids need not be kept. */
+const leftOut: TraceContext = { traceparent: `00-${"0".repeat(32)}-${"0".repeat(16)}-00` };
+
+/** Whether the span of the task's first request was not sampled, or its client chose not to sample. */
+export function isLeftOut({ traceparent }: TraceContext): boolean {
+  return "02468ace".includes(traceparent.charAt(54)); // the last digit of its flags
+}
+
 /** Without its baggage, which is for handlers, and which callers may make long. */
 function placeOf(trace: TaskTrace): TaskTrace {
-  if (trace?.baggage === undefined) return trace;
+  if (trace === undefined) return trace;
+  if (isLeftOut(trace)) return leftOut;
+  if (trace.baggage === undefined) return trace;
   const { traceparent, tracestate } = trace;
   return { traceparent, ...(tracestate !== undefined && { tracestate }) };
 }
