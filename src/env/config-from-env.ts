@@ -4,7 +4,7 @@ import { runtimeSettings } from "../runtime/options.ts";
 import { resolveWebhooks, webhookOptions, type WebhookOptions } from "../runtime/webhooks/webhook-options.ts";
 import { adminToken } from "../server/http/operator-endpoint.ts";
 import { corsOptions, httpOptions, type HttpOptions } from "../server/http/http-options.ts";
-import { bodyReadLimits } from "../server/http/body-reads.ts";
+import { bodyReadLimits } from "../server/http/request-body.ts";
 import {
   adminEndpointOptions,
   dashboardEndpointOptions,

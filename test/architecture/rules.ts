@@ -99,7 +99,6 @@ export const namesGenerations: ReadonlyMap<string, string> = new Map([
   ["src/client/connect-options.ts", "the type of the option that asks for one"],
   ["src/sdk-v1/task-commands.ts", "SDK v1 has the tasks of one"],
   ["src/server/listen/feeds.ts", "only one has pushes that a request asks for"],
-  ["src/server/http/fast-path.ts", "only one has requests that can be answered without more than themselves"],
   ["src/server/http/sessions/session-transport.ts", "the protocol version in which streams begin with an id"],
   ["src/server/server-identity.ts", "the handshake with the author's server, which speaks every version"],
   ["src/server/dispatch/merge.ts", "adds what each declares to the answers of the author's server"],

@@ -10,7 +10,7 @@ it("has the SDK check the headers that a tool's arguments are repeated in", asyn
   const peer = await StatelessClient.of({
     tools: (tasks) => tasks.tool("deploy", { inputSchema }, () => text(String(++runs))),
   });
-  await peer.send("tasks/get", { taskId: "a" }); // from here on the fast path answers
+  await peer.send("tasks/get", { taskId: "a" }); // from here on the server knows its name
   const call = (headers: Record<string, string>): ReturnType<StatelessClient["call"]> =>
     peer.call("deploy", { region: "eu" }, { headers });
   for (const headers of [{}, { "Mcp-Param-Region": "us" }]) {

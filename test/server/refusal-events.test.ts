@@ -42,7 +42,7 @@ it("tells of who does not authenticate", async () => {
   const { url, refusals } = await start();
   const peer = new StatelessClient(url);
   for (let times = 0; times < 2; times++) {
-    expect((await peer.call("waits")).status).toBe(401); // the second time on the fast path
+    expect((await peer.call("waits")).status).toBe(401); // the second time by a server that knows its name
     await peer.call("waits", {}, { headers });
   }
   const stranger = { ...refused, code: "unauthorized", principal: null, method: "tools/call", status: 401 };

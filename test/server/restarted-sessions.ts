@@ -97,7 +97,7 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
         }),
       };
       const { sessions, admission } = serving();
-      const arrived = { isGet: body === undefined, body, sender: owner, left: () => request.signal };
+      const arrived = { request, isGet: body === undefined, body, sender: owner };
       const respond: Respond = (admitted) => sessions.fetch({ request, body, owner, admitted });
       return responseOf(await admission.admit(arrived, respond));
     };

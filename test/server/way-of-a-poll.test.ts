@@ -4,7 +4,7 @@ import express from "express";
 import { createTasks } from "holdfast";
 import { serveHttp, type HttpOptions, type HttpServer } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { handlerOf, served } from "./http-mount/mount.ts";
 import { head, RawConnection } from "../kit/raw-connection.ts";
 import { text } from "../kit/messages.ts";
@@ -50,7 +50,7 @@ it("answers tasks/get through few files, and through no McpServer", async () => 
   expect(files).not.toContain("server/author-server.ts");
 });
 
-it("answers a listen request for tasks where it answers polls, and through no web Request", async () => {
+it("answers a listen request for tasks where it answers polls", async () => {
   const { http } = await serve({ tools: (tasks) => tasks.tool("add", {}, () => text("42")) });
   const peer = new StatelessClient(http.url);
   const id = await peer.start("add");
@@ -63,8 +63,7 @@ it("answers a listen request for tasks where it answers polls, and through no we
   });
   expect(files).toContain("server/http/task-listeners.ts");
   expect(files.filter((file) => file.startsWith("server/")).length).toBeLessThanOrEqual(23);
-  for (const other of ["server/http/read-body.ts", "server/author-server.ts"])
-    expect(files).not.toContain(other);
+  expect(files).not.toContain("server/author-server.ts");
 });
 
 it("runs nothing that traces or measures where there is no telemetry", async () => {
@@ -80,21 +79,62 @@ it("runs nothing that traces or measures where there is no telemetry", async () 
   expect(files.filter((file) => /^(?:server\/tracing\.ts|telemetry\/)/.test(file))).toEqual([]);
 });
 
-it("answers tasks/get through the same files in an application, unless something read the body before", async () => {
+/** How many web `Request`s this process makes during `work`. */
+async function requestsIn(work: () => Promise<unknown>): Promise<number> {
+  let made = 0;
+  const { Request: Original } = globalThis;
+  class Counted extends Original {
+    constructor(...given: ConstructorParameters<typeof Original>) {
+      super(...given);
+      made += 1;
+    }
+  }
+  vi.stubGlobal("Request", Counted);
+  try {
+    await work();
+  } finally {
+    vi.unstubAllGlobals();
+  }
+  return made;
+}
+
+it("makes no web Request for what is ours, however its body arrives", async () => {
+  const { http } = await serve({ tools: (tasks) => tasks.tool("add", {}, () => text("42")) });
+  const peer = new StatelessClient(http.url);
+  const id = await peer.start("add");
+  await peer.until(id, "completed");
+  const session = await SessionClient.open(http.url);
+  const made = await requestsIn(async () => {
+    const subscription = await Subscription.to(http.url, { taskIds: [id] });
+    await subscription.next();
+    await subscription.leave();
+    await peer.start("add");
+    await peer.call("add", { long: "x".repeat(200_000) });
+    await session.request("tasks/get", { taskId: id });
+    for (const form of ["application/json", "application/json; charset=utf-8"])
+      await peer.send(
+        "tasks/get",
+        { taskId: id },
+        { headers: { "content-type": form, origin: "http://localhost" } },
+      );
+  });
+  expect(made).toBe(0);
+  expect(await requestsIn(() => peer.send("tools/list"))).toBe(1);
+});
+
+it("answers tasks/get through the same files in an application, whether something read the body before or not", async () => {
   const { handler } = handlerOf();
   const [before, after] = [express(), express()];
   before.use(handler, express.json());
   after.use(express.json(), handler);
-  const readers: Record<string, boolean> = {};
-  for (const [name, app] of Object.entries({ before, after })) {
+  for (const app of [before, after]) {
     const peer = new StatelessClient(`${(await served(app)).origin}/mcp`);
     const id = await peer.start("bare");
     await peer.until(id, "completed");
     const files = await filesIn(() => peer.send("tasks/get", { taskId: id }));
     expect(files).toContain("server/http/node-requests.ts");
-    readers[name] = files.includes("server/http/read-body.ts");
+    expect(files).toContain("server/2026-07-28/dispatcher.ts");
   }
-  expect(readers).toEqual({ before: false, after: true });
 });
 
 /** A server whose author's servers are counted. */

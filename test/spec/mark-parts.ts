@@ -6,8 +6,6 @@ const driven = fileURLToPath(new URL("./driven.ts", import.meta.url));
 
 /** The first that fits a file. */
 const parts: readonly [path: RegExp, part?: Part][] = [
-  // It has a timer that goes on for a while when a test has closed its server, in the next test.
-  [/\/src\/server\/http\/fast-path\.ts/],
   [/\/src\/client\/(?:session\/receiver\/|[\w-]+\/received-tasks\.ts)/, "clientAsReceiver"],
   [/\/src\/(?:client|cli)\//, "client"],
   [/\/src\/server\/connection\/client-task\.ts/, "serverAsRequestor"],

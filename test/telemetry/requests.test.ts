@@ -168,7 +168,7 @@ it("says that a request was left by its client", async () => {
   expect(span.status.code).toBe(SpanStatusCode.UNSET);
 });
 
-it("traces the requests of a session, and polls by the fast path", async () => {
+it("traces the requests of a session, and polls", async () => {
   const { spans, url } = await traced();
   const peer = await SessionClient.open(url);
   const { result } = await peer.request("tools/call", { name: "ship", task: {}, _meta: caller });

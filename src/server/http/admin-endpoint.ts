@@ -10,8 +10,8 @@ import { systemClock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { assertOptions } from "../../options/options.ts";
 import type { OnError } from "../faults.ts";
-import { bodyReadLimits, BodyReads } from "./body-reads.ts";
-import { pathOf } from "./node-request.ts";
+import { type BodyForm, BodyReads, type ParsedBody, bodyReadLimits, readBody } from "./request-body.ts";
+import { pathOf } from "./http-request.ts";
 import {
   adaptedRefusal,
   operatorEndpoint,
@@ -21,7 +21,6 @@ import {
   refusal,
   sentBy,
 } from "./operator-endpoint.ts";
-import { type BodyForm, type ParsedBody, readBody } from "./read-body.ts";
 import { adminHandlerOptions, type AdminHandlerOptions, type Operator } from "./operator-options.ts";
 import { keepAliveComment, keepAliveMs, streamHeaders } from "./outgoing-stream.ts";
 import { insideOf } from "../request.ts";

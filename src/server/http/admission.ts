@@ -7,6 +7,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { HttpRefusal } from "../../runtime/events/server-event.ts";
 import type { ServerEvents } from "../../runtime/events/server-events.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { refused, type RefusedRequest } from "../faults.ts";
 import { isStreamAnswer, type Outgoing } from "./exchange.ts";
 import { type Cors, isTooFast, refuse, tooFastRequests } from "./refusals.ts";
@@ -17,6 +18,7 @@ import {
   type ProtectedResource,
 } from "./http-options.ts";
 import type { TaskServer } from "../task-server.ts";
+import { type HttpRequest, isGone } from "./http-request.ts";
 import type { Sender } from "./identify.ts";
 import { PerPrincipal } from "../limits.ts";
 import { tooManyOpen, tooManyStreams } from "./sessions/refusals.ts";
@@ -81,7 +83,7 @@ export class AllowedNames {
    * The refusal of a request to, or from, a name that is not allowed. It says what to change: usually it is the first request through a new
    * proxy.
    */
-  refusal({ headers }: Request): Response | undefined {
+  refusal({ headers }: Pick<HttpRequest, "headers">): Response | undefined {
     const host = headers.get("host");
     if (!this.allowsHost(host)) return forbidden(hostFault(host));
     const origin = headers.get("origin");
@@ -119,6 +121,7 @@ function forbidden(message: string): Response {
 
 /** A request with a known sender and body. */
 export interface Arrived {
+  readonly request: HttpRequest;
   readonly isGet: boolean;
   /** The parsed JSON of a POST; undefined for other methods. */
   readonly body: unknown;
@@ -165,6 +168,13 @@ class AdmittedRequest {
 
 export type Admitted = AdmittedRequest;
 
+const reads: readonly unknown[] = ["tasks/get", "tasks/list", "tasks/result"];
+
+/** Whether nothing is lost if a message is not looked at because its sender has left. */
+function onlyReads(body: unknown): boolean {
+  return isJsonObject(body) && reads.includes(body["method"]);
+}
+
 /** What is asked of each request once its sender and body are known: scopes, then rates, then room for it. */
 export class Admission {
   readonly #server: TaskServer;
@@ -182,13 +192,14 @@ export class Admission {
   async admit(arrived: Arrived, respond: Respond): Promise<Outgoing> {
     const turn = this.#turns.take();
     if (turn !== undefined) await turn;
-    const { body, sender } = arrived;
+    const { request, body, sender } = arrived;
     const { principal } = sender;
     const needed = [...(this.#resource?.needed(body, this.#server.isPollingTool) ?? [])];
     const beyond = this.#resource?.refusal(sender, needed);
     if (beyond !== undefined) return beyond;
     const limited = await this.#server.rates.refusal(body, principal);
     if (limited !== undefined) return tooFastRequests(body, this.#server.errorOf(limited));
+    if (isGone(request) && onlyReads(body)) return undefined;
     return this.#openRequests.serve(arrived, async () => {
       if (sender.access !== undefined) needed.push(...(await this.#server.scopesOfTasks(body, principal)));
       const admitted = new AdmittedRequest(this, this.#resource, arrived, needed);

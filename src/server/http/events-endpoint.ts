@@ -16,11 +16,10 @@ import {
   refusal,
   sentBy,
 } from "./operator-endpoint.ts";
-import { bodyReadLimits, BodyReads } from "./body-reads.ts";
-import { pathOf } from "./node-request.ts";
+import { type BodyForm, BodyReads, type ParsedBody, bodyReadLimits, readBody } from "./request-body.ts";
+import { pathOf } from "./http-request.ts";
 import { isOperatorPath, operatorPath } from "./operator-options.ts";
 import { approvalPage, type ApprovalEnd } from "./approval-page.ts";
-import { type BodyForm, type ParsedBody, readBody } from "./read-body.ts";
 import type { Tasks } from "../tasks.ts";
 
 class DeclaredEventHandlerOptions {

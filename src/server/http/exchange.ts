@@ -3,6 +3,8 @@ import type { AnswerEnd } from "../dispatch/dispatch-transport.ts";
 import { legacyMissingCapability } from "../faults.ts";
 import { shareOf } from "../limits.ts";
 import type { TaskServer } from "../task-server.ts";
+import type { AuthorIdentity } from "../server-identity.ts";
+import { type HttpRequest, webOf } from "./http-request.ts";
 import type { Sender } from "./identify.ts";
 import {
   eventStream,
@@ -170,17 +172,20 @@ export class TaskRequests {
     this.#unread = unread;
   }
 
-  /** Begins to answer `message`. The server's identity must be known. The caller reports when the client disconnects. */
+  /** Begins to answer `message` of `http`. The caller reports when the client disconnects. */
   begin(
     { id, method, params }: ExactMessage,
     sender: Sender,
-    http: () => Request | undefined,
-    accept: string | null,
+    author: AuthorIdentity,
+    http: HttpRequest,
   ): Exchange {
-    const { dispatcher, identity, legacyErrorCodes, tracing } = this.#server;
+    const { dispatcher, legacyErrorCodes, tracing } = this.#server;
     const { principal, access, auth, authInfo } = sender;
     const share = shareOf(sender);
-    const exchange = new Exchange((cut) => this.#unread.open(share, cut), acceptedForm(accept));
+    const exchange = new Exchange(
+      (cut) => this.#unread.open(share, cut),
+      acceptedForm(http.headers.get("accept")),
+    );
     this.#open.add(exchange);
     if (method === "tools/call") exchange.keepAlive(); // the others are answered at once
     const trace = tracing?.begin({ id, method, params }, "http");
@@ -197,12 +202,12 @@ export class TaskRequests {
       principal,
       access,
       auth,
-      transport: { authInfo, http },
+      transport: { authInfo, http: () => webOf(http) },
       stream: exchange,
       reserve: memoryFor(exchange, this.#unread.reserveFor(share), (release) =>
         exchange.afterAnswer(release),
       ),
-      author: identity.known(principal) ?? { serverInfo: {}, logs: false },
+      author,
       get signal() {
         return exchange.signal;
       },

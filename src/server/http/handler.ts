@@ -3,50 +3,43 @@ import { HoldfastError } from "../../task/fault.ts";
 import { stoppingText } from "../../task/unanswered.ts";
 import { systemClock, toleratedOffsetMs, type Clock } from "../../runtime/clock.ts";
 import type { TaskServer } from "../task-server.ts";
-import { shareOf, type Share } from "../limits.ts";
 import { Admission, AllowedNames, isHttpRefusal, reportHttpRefusal } from "./admission.ts";
 import { corsOf, jsonHeaders, refuse, unavailable, withAnswerHeaders } from "./refusals.ts";
-import { bodyReadLimits, BodyReads } from "./body-reads.ts";
+import { BodyReads, type ParsedBody, bodyReadLimits, readBody } from "./request-body.ts";
 import { isStreamAnswer, responseOf, type Outgoing } from "./exchange.ts";
-import { FastPath, type FastPathSetup } from "./fast-path.ts";
 import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
 import { identify, protectedResource, type Sender, type Upstream } from "./identify.ts";
 import { Messages } from "./messages.ts";
-import { pathOf } from "./node-request.ts";
-import { readBody, type ParsedBody } from "./read-body.ts";
+import { type HttpRequest, pathOf, webOf } from "./http-request.ts";
 import { UnreadBytes } from "./unread-bytes.ts";
 
-/** How a request arrived; left out if no other code saw it before. */
+/** How a request arrived. */
 export interface Arrival {
   /** Its body, if that was read already. */
   readonly parsed?: ParsedBody | undefined;
   /** What authentication before us left. */
   readonly upstream?: Upstream;
-  /** Its sender, if known. */
-  readonly sender?: Sender | undefined;
+  /** Its sender, once that is known. */
+  sender?: Sender;
 }
 
 /** What serves requests, for `createFetchHandler` and `createNodeHandler`. It starts the tasks; it does not stop them. */
 export interface Handler {
   /** What goes out for a request; never rejects. */
-  answer(request: Request, arrival: Arrival): Promise<Outgoing>;
+  answer(request: HttpRequest, arrival: Arrival): Promise<Outgoing>;
   /** The same with all of its head; `origin` is the header of its request. */
   headed(outgoing: Outgoing, origin: string | null): Outgoing;
   readonly notify: ServerNotifier;
   /** Whether a request of this path is ours; `request` makes it, if more has to be known of it. */
-  serves(method: string, pathname: string, request: () => Request | undefined): boolean;
+  serves(method: string, pathname: string, request: () => HttpRequest | undefined): boolean;
   /** The path of the MCP endpoint. */
   readonly path: string;
   /** The number of requests that have not ended. */
   readonly receiving: number;
   /** How many responses stay open until their clients have answered questions, which takes further requests. */
   readonly asking: number;
-  /** Answers what needs no `Request`. */
-  readonly fastPath: FastPath;
   /** What waits for clients. */
   readonly unread: UnreadBytes;
-  /** Whose share of what is limited the answer to a request takes. */
-  shareOf(request: Request): Share;
   /** Ends what is in flight, and answers 503 from now on. */
   close(): Promise<void>;
 }
@@ -66,7 +59,6 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   const messages = new Messages(server, options, limits.maxBytes, unread);
   const names = new AllowedNames(options, cors);
   const plainHeaders = jsonHeaders(cors);
-  const senders = new WeakMap<Request, Sender>();
   const start = new TaskStart(server, systemClock);
   const closing = Promise.withResolvers<string>();
   let started = false;
@@ -78,15 +70,15 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   };
   const probes = new Probes(ready, server);
 
-  async function admit(request: Request, arrival: Arrival): Promise<Outgoing> {
-    const pathname = pathOf(request);
-    const probed = await probes.answer(request.method, pathname);
-    if (probed !== undefined) return probed;
-    return closed ? unavailable(stoppingText) : serve(request, pathname, arrival);
+  function documentFor(pathname: string, request: HttpRequest): Response | undefined {
+    return isWellKnown(pathname) ? resource?.document(webOf(request)) : undefined;
   }
 
-  async function serve(request: Request, pathname: string, arrival: Arrival): Promise<Outgoing> {
-    const document = resource?.document(request);
+  async function admit(request: HttpRequest, arrival: Arrival): Promise<Outgoing> {
+    const pathname = pathOf(request);
+    if (probes.has(request.method, pathname)) return probes.answer(pathname);
+    if (closed) return unavailable(stoppingText);
+    const document = documentFor(pathname, request);
     if (document !== undefined) return document;
     if (pathname !== path) {
       return refuse(404, `Nothing is served at ${pathname}. The MCP endpoint is at ${path} (option path).`);
@@ -95,9 +87,9 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     if (forbidden !== undefined) return forbidden;
     const preflight = cors?.preflight(request); // which comes without credentials
     if (preflight !== undefined) return preflight;
-    const sender = arrival.sender ?? (await identify(request, arrival.upstream, options, server.onError));
+    const sender = await identify(request, arrival.upstream, options, server.onError);
     if (sender instanceof Response) return sender;
-    senders.set(request, sender);
+    arrival.sender = sender;
     // Before its body, which takes no memory as long as it is not read.
     const fault = started ? undefined : await Promise.race([start.fault(), closing.promise]);
     if (fault !== undefined || closed) return unavailable(fault ?? stoppingText);
@@ -105,8 +97,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     const read = await readBody(request, bodies, form, arrival.parsed);
     if (read instanceof Response) return read;
     const { body } = read;
-    const arrived = { isGet: request.method === "GET", body, sender };
-    return admission.admit(arrived, (admitted) =>
+    return admission.admit({ request, isGet: request.method === "GET", body, sender }, (admitted) =>
       messages.answer({ request, body, owner: sender, admitted }),
     );
   }
@@ -116,16 +107,13 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     return refuse(500, "Internal error", {}, -32603);
   };
   const { events } = server;
-  const told: FastPathSetup["told"] = (outgoing, principal, method) => {
-    if (events === undefined || !isHttpRefusal(outgoing)) return;
-    reportHttpRefusal(events, outgoing, { principal, method: method ?? undefined });
-  };
-  const answer: Handler["answer"] = (request, arrival) => {
-    const answered = admit(request, arrival).catch(failed);
-    void answered.then((outgoing) => {
-      told(outgoing, senders.get(request)?.principal ?? null, request.headers.get("mcp-method"));
-    });
-    return answered; // itself: nobody waits longer for what is told
+  const answer: Handler["answer"] = async (request, arrival) => {
+    const outgoing = await admit(request, arrival).catch(failed);
+    if (events !== undefined && isHttpRefusal(outgoing)) {
+      const method = request.headers.get("mcp-method") ?? undefined;
+      reportHttpRefusal(events, outgoing, { principal: arrival.sender?.principal ?? null, method });
+    }
+    return outgoing;
   };
   const headed: Handler["headed"] = (outgoing, origin) => {
     if (outgoing === undefined || outgoing instanceof Response) {
@@ -136,26 +124,13 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     const headers = origin === null ? plainHeaders : { ...plainHeaders, ...cors?.readableBy(origin) };
     return { ...outgoing, headers };
   };
-  const { maxBytes } = limits;
-  const head = {
-    server,
-    options,
-    admission,
-    messages,
-    names,
-    told,
-    maxBytes,
-    failed,
-    isReady: () => started && !closed,
-  };
   return {
     notify: messages.notify,
     path,
     serves(method, pathname, request) {
       if (pathname === path || probes.has(method, pathname)) return true;
-      if (resource === undefined || !pathname.startsWith("/.well-known/")) return false;
-      const made = request();
-      return made !== undefined && resource.document(made) !== undefined;
+      const made = isWellKnown(pathname) ? request() : undefined;
+      return made !== undefined && documentFor(pathname, made) !== undefined;
     },
     get receiving() {
       return bodies.receiving;
@@ -163,9 +138,7 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     get asking() {
       return messages.asking;
     },
-    fastPath: new FastPath(head),
     unread,
-    shareOf: (request) => shareOf(senders.get(request) ?? { principal: null }),
     answer,
     headed,
     async close() {
@@ -177,16 +150,18 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   };
 }
 
+/** Where public documents are. */
+function isWellKnown(pathname: string): boolean {
+  return pathname.startsWith("/.well-known/");
+}
+
 function assertOneAuthentication({ authenticate, anonymous }: FetchHandlerOptions): void {
   if (authenticate === undefined || anonymous === undefined) return;
   const message = "Set authenticate or anonymous, not both: with authenticate, no caller is anonymous.";
   throw new HoldfastError("configuration", message);
 }
 
-/**
- * Answers health checks without a token: `/healthz` says that the process lives, `/readyz` whether it accepts requests. Undefined for all
- * other requests.
- */
+/** Answers health checks without a token: `/healthz` says that the process lives, `/readyz` whether it accepts requests. */
 export class Probes {
   readonly #ready: () => Promise<boolean>;
   readonly #server: Pick<TaskServer, "clock" | "isDrained">;
@@ -202,8 +177,7 @@ export class Probes {
     return (method === "GET" || method === "HEAD") && (pathname === "/healthz" || pathname === "/readyz");
   }
 
-  async answer(method: string, pathname: string): Promise<Response | undefined> {
-    if (!this.has(method, pathname)) return undefined;
+  async answer(pathname: string): Promise<Response> {
     if (pathname === "/healthz") return new Response("ok");
     const isReady = await this.#look();
     if (isReady) return new Response(readyText(this.#server.clock.offsetMs));

@@ -5,6 +5,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Owner } from "../request.ts";
 import type { OnError } from "../faults.ts";
 import type { Authenticate, FetchHandlerOptions, Identity, ProtectedResource } from "./http-options.ts";
+import { type HttpRequest, webOf } from "./http-request.ts";
 import { refuse } from "./refusals.ts";
 
 /** The owner of what a request creates, with what the SDK hands to the author's own tools. */
@@ -51,7 +52,7 @@ type IdentifyOptions = Pick<FetchHandlerOptions, "authenticate" | "anonymous">;
 
 /** The sender of `request`, or the refusal; rejects if `authenticate` does. */
 export async function identify(
-  request: Request,
+  request: HttpRequest,
   upstream: Upstream = {},
   options: IdentifyOptions,
   onError: OnError,
@@ -60,8 +61,8 @@ export async function identify(
   if (authenticate === undefined) return senderFrom(upstream, options) ?? unauthenticated();
   const owner =
     typeof authenticate === "function"
-      ? await byFunction(request, upstream, authenticate)
-      : await authenticate.authenticate(request, onError);
+      ? await byFunction(webOf(request), upstream, authenticate)
+      : await authenticate.authenticate(webOf(request), onError);
   return owner instanceof Response ? owner : senderOf(owner);
 }
 

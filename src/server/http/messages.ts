@@ -11,15 +11,15 @@ import {
 import { hasSessions } from "../../generation/generations.ts";
 import { listenMethod, listensToTasksOnly } from "../../generation/2026-07-28-listen.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { headersRepeat, isExact, type ExactMessage, type ReadHeader } from "../2026-07-28/admission.ts";
+import { headersRepeat, isExact, type ExactMessage } from "../2026-07-28/admission.ts";
 import { shareOf } from "../limits.ts";
 import type { Owner } from "../request.ts";
 import { identityOf, type AuthorIdentity } from "../server-identity.ts";
 import type { TaskServer } from "../task-server.ts";
-import { isStreamAnswer, TaskRequests, type Exchange, type Outgoing } from "./exchange.ts";
-import type { Admitted } from "./admission.ts";
+import { isStreamAnswer, TaskRequests, type Outgoing } from "./exchange.ts";
+import { attend, type HttpRequest, isGone, streamSignal, webOf } from "./http-request.ts";
 import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
-import type { EarlierRevisions, Incoming, PolledSession } from "./sessions/incoming.ts";
+import type { EarlierRevisions, Incoming } from "./sessions/incoming.ts";
 import { internalError, notAcceptable } from "./sessions/refusals.ts";
 import { acceptedForm, acceptsStreams, idToAnswer } from "./sessions/request-ids.ts";
 import { SessionHooks } from "./sessions/session-hooks.ts";
@@ -88,67 +88,30 @@ export class Messages {
     return this.#earlier.asking;
   }
 
-  /** Whether `begin` can answer a message at once: one of ours that is right beyond doubt. */
-  isReadyFor(body: unknown, header: ReadHeader, { principal }: Owner): body is ExactMessage {
-    const { identity, dispatcher } = this.#server;
-    return (
-      identity.known(principal) !== undefined &&
-      this.#isExact(body, header) &&
-      dispatcher.owns(body.method, body.params)
-    );
-  }
-
-  /** Begins to answer a message of ours. The caller reports when the client disconnects. */
-  begin(
-    message: ExactMessage,
-    { sender }: Admitted,
-    http: () => Request | undefined,
-    accept: string | null,
-  ): Exchange {
-    return this.#ours.begin(message, sender, http, accept);
-  }
-
-  /** Whether `listen` can answer a message at once. */
-  isReadyToListen(body: unknown, header: ReadHeader, { principal }: Owner): body is ExactMessage {
-    const isKnown = this.#server.identity.known(principal) !== undefined;
-    return (
-      isKnown && this.#isExact(body, header) && isListenForTasks(body) && acceptsStreams(header("accept"))
-    );
-  }
-
-  /** Answers a listen request for nothing but tasks. The server's identity must be known. */
-  listen(message: ExactMessage, { sender }: Admitted, signal?: AbortSignal): Promise<Outgoing> {
-    const { serverInfo = {} } = this.#server.identity.known(sender.principal) ?? {};
-    const meta = { [SERVER_INFO_META_KEY]: serverInfo };
-    return this.#traced(message, () => this.#listeners.serveTasks(message, sender, signal, meta));
-  }
-
-  /** The principal's session of this id, if there are sessions. */
-  session(id: string, principal: string | null): PolledSession | undefined {
-    return this.#earlier.find?.(id, principal);
-  }
-
+  /** A message that is right beyond doubt is answered as it is; of all others, the SDK says what is wrong. */
   async answer(incoming: Incoming): Promise<Outgoing> {
     const { request, body, owner } = incoming;
-    const exact = this.#isExact(body, (name) => request.headers.get(name));
-    if (!exact && (await isOfEarlierRevision(request, body))) return this.#earlier.fetch(incoming);
+    const exact = this.#isExact(body, request);
+    if (!exact) {
+      const polled = this.#earlier.poll?.(incoming);
+      if (polled !== undefined) return polled;
+      if (await isOfEarlierRevision(request, body)) return this.#earlier.fetch(incoming);
+    }
     if (isRequest(body) && this.#server.dispatcher.owns(body.method, body.params)) {
-      const refused = exact ? undefined : await this.#verdicts.refusal(request, body, owner.authInfo);
+      const refused = exact ? undefined : await this.#verdicts.refusal(webOf(request), body, owner.authInfo);
       return refused ?? this.#answerOurs(body, incoming);
     }
-    this.#owners.set(request, owner);
     const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };
     const accept = request.headers.get("accept");
+    if (exact && isListenForTasks(body) && acceptsStreams(accept)) return this.#listen(body, incoming);
+    const web = webOf(request);
+    this.#owners.set(web, owner);
     const listens = isListen(request);
     const sdk = !listens && acceptedForm(accept) === "json" ? this.#sdkAsJson : this.#sdk;
     const forward = (parsedBody: unknown): Promise<Response> =>
-      this.#faults.during(() => sdk.fetch(request, { ...authInfo, parsedBody }));
+      this.#faults.during(() => sdk.fetch(web, { ...authInfo, parsedBody }));
     if (listens) {
       if (!acceptsStreams(accept)) return notAcceptable("Client must accept text/event-stream");
-      if (exact && isListenForTasks(body)) {
-        if ((await this.#identity(incoming)) === undefined) return internalError(body.id);
-        return this.listen(body, incoming.admitted, request.signal);
-      }
       return this.#traced(body, () => this.#listeners.serve(request, owner, body, forward));
     }
     const response = await forward(body);
@@ -167,8 +130,8 @@ export class Messages {
     await Promise.all([this.#sdk.close(), this.#sdkAsJson.close(), this.#earlier.close()]);
   }
 
-  #isExact(body: unknown, header: ReadHeader): body is ExactMessage {
-    if (!isExact(body) || !headersRepeat(body, header)) return false;
+  #isExact(body: unknown, { headers }: HttpRequest): body is ExactMessage {
+    if (!isExact(body) || !headersRepeat(body, (name) => headers.get(name))) return false;
     return body.method !== "tools/call" || !this.#server.declaresHeaders(body.params["name"]);
   }
 
@@ -177,7 +140,7 @@ export class Messages {
     const { body } = response;
     if (body === null || !isStream(response)) return response;
     const count = (cut: () => void): Backlog => this.#unread.open(shareOf(owner), cut);
-    const stream = new OutgoingStream({ signal: request.signal, count });
+    const stream = new OutgoingStream({ signal: streamSignal(request), count });
     stream.relay(body);
     return eventStream(stream);
   }
@@ -195,11 +158,22 @@ export class Messages {
     return answer;
   }
 
+  /** Answers a listen request for nothing but tasks. */
+  async #listen(message: ExactMessage, incoming: Incoming): Promise<Outgoing> {
+    const { request, owner } = incoming;
+    const identity = this.#server.identity.known(owner.principal) ?? (await this.#learnt(incoming));
+    if (identity === undefined) return internalError(message.id);
+    const meta = { [SERVER_INFO_META_KEY]: identity.serverInfo };
+    return this.#traced(message, () =>
+      this.#listeners.serveTasks(message, owner, streamSignal(request), meta),
+    );
+  }
+
   /** The name and version of the author's server; undefined if none could be made, which was reported. */
-  async #identity({ request, owner }: Incoming): Promise<AuthorIdentity | undefined> {
+  async #learnt({ request, owner }: Incoming): Promise<AuthorIdentity | undefined> {
     const { authInfo } = owner;
     const sender = authInfo === undefined ? {} : { authInfo };
-    const context = { era: "modern" as const, requestInfo: request, ...sender };
+    const context = { era: "modern" as const, requestInfo: webOf(request), ...sender };
     try {
       return await this.#server.identity.learn(owner.principal, async () =>
         identityOf(await this.#server.create(context, owner)),
@@ -211,21 +185,12 @@ export class Messages {
 
   async #answerOurs(message: ExactMessage, incoming: Incoming): Promise<Outgoing> {
     const { request, owner } = incoming;
-    if ((await this.#identity(incoming)) === undefined) return internalError(idToAnswer(message));
+    const identity = this.#server.identity.known(owner.principal) ?? (await this.#learnt(incoming));
+    if (identity === undefined) return internalError(idToAnswer(message));
     // A call begins work (A-32); for the other methods, the question costs more than the answer.
-    if (message.method === "tools/call" && request.signal.aborted) return undefined;
-    const exchange = this.#ours.begin(message, owner, () => request, request.headers.get("accept"));
-    const leave = (): void => {
-      if (exchange.isOver) exchange.taken(); // some platforms abort the signal of each request in the end
-      exchange.close("its client");
-    };
-    // Most answers are there before: to ask for the signal of a request costs more than they do.
-    setImmediate(() => {
-      if (exchange.isOver) return;
-      const { signal } = request;
-      signal.addEventListener("abort", leave, { once: true });
-      if (signal.aborted) leave();
-    });
+    if (message.method === "tools/call" && isGone(request)) return undefined;
+    const exchange = this.#ours.begin(message, owner, identity, request);
+    attend(request, exchange);
     return exchange.begun();
   }
 }
@@ -239,10 +204,10 @@ function isRequest(body: unknown): body is ExactMessage {
 }
 
 /** A client without sessions has no streams to GET, and no session to DELETE: the SDK answers that. */
-async function isOfEarlierRevision(request: Request, body: unknown): Promise<boolean> {
+async function isOfEarlierRevision(request: HttpRequest, body: unknown): Promise<boolean> {
   const version = request.headers.get("mcp-protocol-version");
   if (version !== null && !hasSessions(version) && request.method !== "POST") return false;
-  return isLegacyRequest(request, body);
+  return isLegacyRequest(webOf(request), body);
 }
 
 /** The SDK knows the missing-capability error under its new number only; under the old one it is a 400 too (A-02). */

@@ -8,7 +8,7 @@ import {
   refusal,
   sentBy,
 } from "./operator-endpoint.ts";
-import { pathOf } from "./node-request.ts";
+import { pathOf } from "./http-request.ts";
 import { metricsHandlerOptions, type MetricsHandlerOptions, type MetricsText } from "./operator-options.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { insideOf } from "../request.ts";

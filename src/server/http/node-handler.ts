@@ -11,7 +11,7 @@ import {
   type NodeHandlerOptions,
   type RequestContext,
 } from "./http-options.ts";
-import { fromNode, pathnameOf, type ReceivedMessage, wasRead } from "./node-request.ts";
+import { nodeRequest, pathnameOf, type ReceivedMessage, wasRead } from "./http-request.ts";
 import { NodeRequests } from "./node-requests.ts";
 
 /** How long clients may take to send the end of a request, and to read the end of what they listen to. */
@@ -145,7 +145,6 @@ export function nodeHandler(
   const handler = createHandler(server, options);
   const open = new OpenWork(server, handler);
   const requests = new NodeRequests({
-    fastPath: handler.fastPath,
     handler,
     limits: httpSettings(options),
     onError: server.onError,
@@ -159,7 +158,11 @@ export function nodeHandler(
     outgoing: ServerResponse,
     next: NextFunction | RequestContext = {},
   ): void => {
-    if (typeof next === "function" && !isRoutedToUs(incoming, handle) && !isOurs(incoming, handler)) {
+    if (
+      typeof next === "function" &&
+      !isRoutedToUs(incoming, handle) &&
+      !isOurs(incoming, outgoing, handler)
+    ) {
       next();
       return;
     }
@@ -189,11 +192,9 @@ function isRoutedToUs({ route }: ReceivedMessage, handle: unknown): boolean {
   return route?.stack?.some((layer) => layer.handle === handle) === true;
 }
 
-function isOurs(incoming: ReceivedMessage, handler: Handler): boolean {
+function isOurs(incoming: ReceivedMessage, outgoing: ServerResponse, handler: Handler): boolean {
   const { method = "GET", baseUrl = "" } = incoming;
   // Express passes us everything below another path than ours: our 404 says what to set.
   if (!handler.path.startsWith(baseUrl)) return true;
-  return handler.serves(method, pathnameOf(incoming), () =>
-    fromNode(incoming, new AbortController().signal, null),
-  );
+  return handler.serves(method, pathnameOf(incoming), () => nodeRequest(incoming, outgoing, true));
 }

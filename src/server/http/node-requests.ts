@@ -1,21 +1,18 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import type { OnError } from "../faults.ts";
-import type { FastPath, OrdinaryPath } from "./fast-path.ts";
 import type { Arrival, Handler } from "./handler.ts";
 import type { HttpSettings } from "./http-options.ts";
-import { fromNode, namesTwoHosts, type ReceivedMessage } from "./node-request.ts";
-import type { ParsedBody } from "./read-body.ts";
+import { namesTwoHosts, nodeRequest, type ReceivedMessage } from "./http-request.ts";
+import type { ParsedBody } from "./request-body.ts";
 import type { OutgoingStream } from "./outgoing-stream.ts";
 import { headersOf, isStreamAnswer, type JsonOutgoing, type Outgoing, responseOf } from "./exchange.ts";
 import { refuse } from "./refusals.ts";
-import type { Share } from "../limits.ts";
+import { type Share, shareOf } from "../limits.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 
 export interface NodeRequestsSetup {
-  /** Tried before `handler.answer`. */
-  readonly fastPath: Pick<FastPath, "takes">;
-  readonly handler: Pick<Handler, "answer" | "headed" | "shareOf" | "unread">;
+  readonly handler: Pick<Handler, "answer" | "headed" | "unread">;
   readonly limits: Pick<HttpSettings, "stallTimeoutMs" | "maxHeaders">;
   readonly onError: OnError;
   /** Told of each response before it is begun. */
@@ -69,22 +66,11 @@ export class NodeRequests {
   /** One at a time on each connection: Node would keep the answers to later ones in memory, whether the client reads or not. */
   #begin(incoming: ReceivedMessage, outgoing: ServerResponse, context: NodeRequestContext): void {
     this.#goOnAfter(outgoing, incoming.socket);
-    const { fastPath, handler, onError, onResponse } = this.#setup;
-    onResponse(outgoing);
-    const failed = (error: unknown): void => {
-      onError(error);
+    this.#setup.onResponse(outgoing);
+    this.#respond(incoming, outgoing, context).catch((error: unknown) => {
+      this.#setup.onError(error);
       outgoing.destroy();
-    };
-    const arrival = { parsed: context.parsed, upstream: { auth: context.auth, incoming } };
-    const ordinary: OrdinaryPath = {
-      upstream: arrival.upstream,
-      respond: (received, sender) =>
-        void this.#respond(incoming, outgoing, { ...arrival, sender }, received).catch(failed),
-      send: (answer, share) =>
-        void this.#sender.send(handler.headed(answer, null), outgoing, share).catch(failed),
-    };
-    const isPlain = context.parsed === undefined && this.#refusal(incoming) === undefined;
-    if (!isPlain || !fastPath.takes(incoming, outgoing, ordinary)) ordinary.respond();
+    });
   }
 
   /** On its own, so that a stream that stays open keeps nothing of its request. */
@@ -99,29 +85,21 @@ export class NodeRequests {
   async #respond(
     incoming: ReceivedMessage,
     outgoing: ServerResponse,
-    arrival: Arrival,
-    received?: Uint8Array,
+    { parsed, auth }: NodeRequestContext,
   ): Promise<void> {
     const { handler, inForm = (refusal) => refusal } = this.#setup;
-    const gone = new AbortController();
-    let sent = false;
-    outgoing.once("close", () => {
-      if (!sent) gone.abort();
-    });
     const refused = this.#refusal(incoming);
-    const isParsed = arrival.parsed !== undefined;
-    const request =
-      refused === undefined ? fromNode(incoming, gone.signal, isParsed ? null : received) : undefined;
+    const request = refused === undefined ? nodeRequest(incoming, outgoing, parsed !== undefined) : undefined;
+    const arrival: Arrival = { parsed, upstream: { auth, incoming } };
     const answer =
       request === undefined
         ? await inForm(refused ?? refuse(400, "Bad request"))
         : await handler.answer(request, arrival);
-    const share = request === undefined ? null : handler.shareOf(request);
+    const share = arrival.sender === undefined ? null : shareOf(arrival.sender);
     const headed = handler.headed(answer, incoming.headers.origin ?? null);
     const isLate = headed instanceof Response && hangUpAfter.includes(headed.status);
     if (!incoming.complete && isLate) outgoing.setHeader("Connection", "close");
     await this.#sender.send(headed, outgoing, share);
-    sent = !isStreamAnswer(answer);
   }
 
   /** Of what no web `Request` could tell us any more. */

@@ -12,9 +12,9 @@ import { AllowedNames, reportHttpRefusal } from "./admission.ts";
 import { withAnswerHeaders } from "./refusals.ts";
 import { httpSettings, type RequestContext } from "./http-options.ts";
 import type { NextFunction } from "./node-handler.ts";
-import { pathnameOf, type ReceivedMessage, wasRead } from "./node-request.ts";
+import { pathnameOf, type ReceivedMessage, wasRead, webOf } from "./http-request.ts";
 import { NodeRequests } from "./node-requests.ts";
-import type { ParsedBody } from "./read-body.ts";
+import type { ParsedBody } from "./request-body.ts";
 import { UnreadBytes } from "./unread-bytes.ts";
 
 /** The format of all refusals of an admin endpoint. */
@@ -189,12 +189,10 @@ export interface OperatorRequests {
 export function operatorEndpoint(requests: OperatorRequests, onError: OnError): OperatorEndpoint {
   const limits = httpSettings({});
   const nodeRequests = new NodeRequests({
-    fastPath: { takes: () => false },
     handler: {
       answer: (request, { parsed, upstream }) =>
-        requests.fetch(request, parsed, upstream?.incoming?.socket.remoteAddress),
+        requests.fetch(webOf(request), parsed, upstream?.incoming?.socket.remoteAddress),
       headed: (answer) => answer,
-      shareOf: () => null,
       unread: new UnreadBytes(limits.maxOutgoingBytes),
     },
     limits,

@@ -3,6 +3,7 @@ import { isJsonObject } from "../../generation/message.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { settingsOf } from "../../options/options.ts";
+import type { HttpRequest } from "./http-request.ts";
 import { corsOptions, type CorsOptions, type FetchHandlerOptions } from "./http-options.ts";
 
 /** An HTTP refusal with a JSON-RPC error that belongs to no request. */
@@ -108,7 +109,7 @@ export class Cors {
   }
 
   /** The answer to a browser that asks whether it may send a request; undefined for other requests and pages. */
-  preflight(request: Request): Response | undefined {
+  preflight(request: Pick<HttpRequest, "method" | "headers">): Response | undefined {
     const { method, headers } = request;
     if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return undefined;
     if (!this.allows(headers.get("origin"))) return undefined;

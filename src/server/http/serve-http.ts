@@ -9,7 +9,7 @@ import { nodeHandler, type OpenWork } from "./node-handler.ts";
 import { AdminRequests } from "./admin-endpoint.ts";
 import { DashboardRequests } from "./dashboard/dashboard.ts";
 import { MetricsRequests } from "./metrics-endpoint.ts";
-import { pathnameOf } from "./node-request.ts";
+import { pathnameOf } from "./http-request.ts";
 import { operatorEndpoint } from "./operator-endpoint.ts";
 import type { EndpointBeside } from "./operator-options.ts";
 

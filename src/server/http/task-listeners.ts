@@ -12,6 +12,7 @@ import { readCapabilities } from "../../generation/2026-07-28.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { jsonRpcCodeOf } from "../../task/fault.ts";
 import { stopping } from "../../task/unanswered.ts";
+import { type HttpRequest, streamSignal } from "./http-request.ts";
 import type { Sender } from "./identify.ts";
 import { type ExactMessage, missingForListen } from "../2026-07-28/admission.ts";
 import type { TaskServer } from "../task-server.ts";
@@ -27,7 +28,7 @@ import type { Listening } from "../listen/listening.ts";
 const retryAfterMs = 5_000;
 
 /** Whether `request` declares to be a listen request; the SDK refuses invalid ones. */
-export function isListen({ method, headers }: Request): boolean {
+export function isListen({ method, headers }: HttpRequest): boolean {
   return method === "POST" && headers.get("mcp-method") === listenMethod;
 }
 
@@ -89,8 +90,8 @@ export class TaskListeners {
   }
 
   /** `forward` has the SDK answer the same request with another body. */
-  async serve(request: Request, sender: Sender, body: unknown, forward: Forward): Promise<Outgoing> {
-    const { signal } = request;
+  async serve(request: HttpRequest, sender: Sender, body: unknown, forward: Forward): Promise<Outgoing> {
+    const signal = streamSignal(request);
     const listening = isJsonObject(body) ? taskListening(body["params"]) : undefined;
     if (!isJsonObject(body) || listening === undefined) {
       return this.#counted(await forward(body), signal, sender, body);
@@ -147,7 +148,7 @@ export class TaskListeners {
   /** A stream of the SDK's own, which takes a place too. */
   async #counted(
     response: Response,
-    signal: AbortSignal,
+    signal: AbortSignal | undefined,
     sender: Sender,
     request: unknown,
   ): Promise<Outgoing> {

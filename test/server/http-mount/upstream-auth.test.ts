@@ -135,7 +135,7 @@ it("treats callers whom nobody authenticated as before", async () => {
 it("refuses whom nobody authenticated, if it is told to", async () => {
   const { url, as, errors } = await authenticated((user) => authInfo(user), { anonymous: "refused" });
   const nobody = new StatelessClient(url);
-  for (const _ of ["by the ordinary path", "by the fast path"]) {
+  for (const _ of ["before the server knows its name", "and after"]) {
     expect((await as("ann").call("bare")).status).toBe(200);
     const { status, headers } = await nobody.call("bare");
     expect([status, headers.get("www-authenticate")]).toEqual([401, "Bearer"]);

@@ -25,11 +25,12 @@ async function sized(maxBytes: number) {
   const responses: ServerResponse[] = [];
   const errors: unknown[] = [];
   const requests = new NodeRequests({
-    fastPath: { takes: () => false },
     handler: {
-      answer: async ({ url }) => new Response("x".repeat(Number(new URL(url).pathname.slice(1)))),
+      answer: async ({ url, headers }, arrival) => {
+        arrival.sender = { principal: headers.get("authorization") };
+        return new Response("x".repeat(Number(new URL(url).pathname.slice(1))));
+      },
       headed: (answer) => answer,
-      shareOf: ({ headers }) => headers.get("authorization"),
       unread,
     },
     limits: httpSettings({}),

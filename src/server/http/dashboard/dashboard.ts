@@ -18,9 +18,8 @@ import {
 import { dashboardOptions, type DashboardOptions, type Operator } from "../operator-options.ts";
 import { type Administered, AdminRequests } from "../admin-endpoint.ts";
 import { AllowedNames, reportHttpRefusal } from "../admission.ts";
-import { bodyReadLimits, BodyReads } from "../body-reads.ts";
-import { pathOf } from "../node-request.ts";
-import type { ParsedBody } from "../read-body.ts";
+import { BodyReads, type ParsedBody, bodyReadLimits } from "../request-body.ts";
+import { pathOf } from "../http-request.ts";
 import {
   csrfCookie,
   csrfIn,

@@ -1,9 +1,8 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { OperatorSessions } from "../../../admin/operator-sessions.ts";
 import type { Operator } from "../operator-options.ts";
-import type { BodyReads } from "../body-reads.ts";
+import { type BodyReads, type ParsedBody } from "../request-body.ts";
 import { adaptedRefusal, type OperatorGate, refusal } from "../operator-endpoint.ts";
-import type { ParsedBody } from "../read-body.ts";
 import { isJsonObject } from "../../../generation/message.ts";
 
 const references: Readonly<Record<string, string>> = {

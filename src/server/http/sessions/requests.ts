@@ -27,6 +27,7 @@ import { noSession, type Streams } from "../../streams.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
 import { answerText, type Outgoing } from "../exchange.ts";
+import type { HttpRequest } from "../http-request.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
 import { type EarlierRevisions, extraInfo, factoryContext, type Incoming } from "./incoming.ts";
 import { SessionStreams } from "./session-streams.ts";
@@ -90,7 +91,7 @@ const firstWithoutBatches = "2025-06-18";
  * without one, the header says it.
  */
 export function readPost(
-  { headers }: Request,
+  { headers }: HttpRequest,
   body: unknown,
   agreed?: string,
 ): readonly JSONRPCMessage[] | Response {
@@ -110,7 +111,7 @@ export function readPost(
 }
 
 /** The messages of a POST that opens a session, or its refusal: nothing else comes without a session. */
-export function readHandshake(request: Request, body: unknown): readonly JSONRPCMessage[] | Response {
+export function readHandshake(request: HttpRequest, body: unknown): readonly JSONRPCMessage[] | Response {
   const messages = readPost(request, body);
   if (messages instanceof Response) return messages;
   if (messages.some(isInitializeRequest)) return messages.length === 1 ? messages : oneInitialization();

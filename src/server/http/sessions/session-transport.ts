@@ -23,6 +23,7 @@ import { relatedTaskOf as relatedSepTaskOf } from "../../../generation/sep-1686.
 import type { JsonObject } from "../../../generation/message.ts";
 import type { MessageContext } from "../../request.ts";
 import type { Outgoing } from "../exchange.ts";
+import { streamSignal } from "../http-request.ts";
 import {
   eventStream,
   keepAliveComment,
@@ -243,7 +244,12 @@ export class SessionTransport implements Transport {
   /** The response to `incoming`, which carries `stream` from now on; `begin` writes what comes first. */
   carry(stream: SessionStream, { request, owner }: Incoming, begin?: () => void): StreamAnswer {
     const { count, maxBacklog = Infinity, onConnection } = this.#options;
-    const connection = new OutgoingStream({ count, maxBacklog, signal: request.signal, keepAlive: true });
+    const connection = new OutgoingStream({
+      count,
+      maxBacklog,
+      signal: streamSignal(request),
+      keepAlive: true,
+    });
     onConnection(connection);
     // Adapters send the headers with the first chunk, without which the client does not know that its stream is open.
     connection.write(keepAliveComment);

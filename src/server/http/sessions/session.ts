@@ -19,7 +19,7 @@ import type { UnreadBytes } from "../unread-bytes.ts";
 import { type BrokenRequests, readPost } from "./requests.ts";
 import { DurableState, sessionKey, type SessionRecords } from "./session-records.ts";
 import { EventIds, type EventLimits, EventLog, type EventMemory } from "./event-log.ts";
-import { authInfoOf, extraInfo, factoryContext, type Incoming, type PolledSession } from "./incoming.ts";
+import { authInfoOf, extraInfo, factoryContext, type Incoming } from "./incoming.ts";
 import { Resumption } from "./resumption.ts";
 import { alreadyInitialized, sessionsUnreadable, tooManyOpen } from "./refusals.ts";
 import {
@@ -61,7 +61,7 @@ export interface SessionSetup {
 const maxBacklog = 16 * 1024 * 1024;
 
 /** One session: an author's server, its transport, its owner and its lifetime. */
-export class Session implements PolledSession {
+export class Session {
   readonly id: string;
   /** Its name in the store. */
   readonly key: string;
@@ -208,12 +208,14 @@ export class Session implements PolledSession {
     });
   }
 
+  /** Whether `poll` answers a message that came with this version in its header, null for none. */
   takes(message: unknown, version: string | null): message is JSONRPCRequest {
     if (!isPoll(message) || !isSpecType.JSONRPCRequest(message)) return false;
     const agreed = this.#session?.dispatcher.protocolVersion;
     return agreed !== undefined && (version === null || version === agreed);
   }
 
+  /** Answers a message that it takes, as JSON. */
   poll(message: JSONRPCRequest, { sender, needed }: Admitted): Promise<Outgoing> {
     this.#streams.needs(needed);
     this.#state.requested(message);

@@ -19,7 +19,7 @@ import {
   tooManyOfOne,
   tooManySessions,
 } from "./refusals.ts";
-import { idToAnswer, type AnswerForm } from "./request-ids.ts";
+import { acceptedForm, idToAnswer, type AnswerForm } from "./request-ids.ts";
 import type { SessionHooks } from "./session-hooks.ts";
 import { SessionRecords, sessionKey } from "./session-records.ts";
 import { type StoredState, storedUses } from "./session-state.ts";
@@ -112,6 +112,14 @@ export class Sessions implements EarlierRevisions {
   find(id: string, principal: string | null): Session | undefined {
     const session = this.#sessions.get(id);
     return session?.principal === principal ? session : undefined;
+  }
+
+  poll({ request: { headers }, body, owner, admitted }: Incoming): Promise<Outgoing> | undefined {
+    const session = this.find(headers.get("mcp-session-id") ?? "", owner.principal);
+    if (session === undefined || acceptedForm(headers.get("accept")) === undefined) return undefined;
+    return session.takes(body, headers.get("mcp-protocol-version"))
+      ? session.poll(body, admitted)
+      : undefined;
   }
 
   async fetch(incoming: Incoming): Promise<Outgoing> {

@@ -1,9 +1,90 @@
 import { isUtf8 } from "node:buffer";
+import { isJsonContentType } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import type { RuntimeSettings } from "../../runtime/options.ts";
-import { type FetchHandlerOptions, httpSettings } from "./http-options.ts";
 import { stoppingText } from "../../task/unanswered.ts";
+import type { RuntimeSettings } from "../../runtime/options.ts";
+import { messageFault, nodeFault } from "../limits.ts";
+import { type FetchHandlerOptions, httpSettings } from "./http-options.ts";
+import type { HttpRequest } from "./http-request.ts";
 import { refuse, unavailable } from "./refusals.ts";
+
+export interface BodyForm {
+  readonly maxNesting: number;
+  readonly maxNodes: number;
+  /** Messages in one body; only revision 2025-03-26 and before have several. */
+  readonly maxBatch: number;
+}
+
+/** A body that a framework has read: JSON, or its bytes. */
+export interface ParsedBody {
+  readonly value: unknown;
+}
+
+/** The JSON of a POST, read once for all users, or the refusal if it is invalid; other methods have none. */
+export async function readBody(
+  request: HttpRequest,
+  bodies: BodyReads,
+  form: BodyForm,
+  parsed?: ParsedBody,
+): Promise<{ body: unknown } | Response> {
+  if (request.method !== "POST") return { body: undefined };
+  if (!isJsonContentType(request.headers.get("content-type"))) {
+    return refuse(415, "Unsupported Media Type: Content-Type must be application/json", {}, -32000);
+  }
+  if (parsed === undefined && !request.bodyUsed) {
+    const text = await bodies.text(request);
+    return text instanceof Response ? text : parse(text, form);
+  }
+  const { value } = parsed ?? {};
+  if (value === undefined) throw lost();
+  if (Number(request.headers.get("content-length")) > bodies.maxBytes) return tooLarge(bodies.maxBytes);
+  return readParsed(value, bodies.maxBytes, form);
+}
+
+function parse(text: string, form: BodyForm): { body: unknown } | Response {
+  // To parse millions of values, and to look at each, would keep everybody waiting.
+  const tooMany = nodeFault(text, form.maxNodes);
+  if (tooMany !== undefined) return refuse(400, tooMany);
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return refuse(400, "Parse error: the request body is not valid JSON", {}, -32700);
+  }
+  return refusalOf(body, form) ?? { body };
+}
+
+/**
+ * The same limits as for text: those of the framework may be wider, and its content coding hides the size. A string is not parsed
+ * again: guards before us that look into the body have seen no message in it.
+ */
+function readParsed(value: unknown, maxBytes: number, form: BodyForm): { body: unknown } | Response {
+  if (value instanceof Uint8Array) {
+    if (value.byteLength > maxBytes) return tooLarge(maxBytes);
+    return isUtf8(value) ? parse(new TextDecoder().decode(value), form) : notUtf8();
+  }
+  const refused = refusalOf(value, form); // how deep it is first: to write it as text recurses
+  if (refused !== undefined) return refused;
+  const text = JSON.stringify(value);
+  if (Buffer.byteLength(text) > maxBytes) return tooLarge(maxBytes);
+  const tooMany = nodeFault(text, form.maxNodes);
+  return tooMany === undefined ? { body: value } : refuse(400, tooMany);
+}
+
+function refusalOf(body: unknown, { maxNesting, maxBatch }: BodyForm): Response | undefined {
+  if (Array.isArray(body) && body.length > maxBatch) {
+    return refuse(400, `The batch has more than ${maxBatch} messages.`);
+  }
+  const fault = messageFault(body, maxNesting);
+  return fault === undefined ? undefined : refuse(400, fault.message);
+}
+
+function lost(): HoldfastError {
+  return new HoldfastError(
+    "configuration",
+    "Other code has already read the request body and did not keep it in req.body. Mount Holdfast before that code, or pass parsedBody.",
+  );
+}
 
 const slackBytes = 64 * 1024;
 
@@ -66,7 +147,7 @@ export class BodyReads {
   }
 
   /** Resolves with the text, or with the refusal of what is too large, too slow, not UTF-8 or has no end. */
-  async text(request: Request): Promise<string | Response> {
+  async text(request: HttpRequest): Promise<string | Response> {
     const { maxBytes, maxMs } = this.#limits;
     if (this.#closed) return unavailable(stoppingText);
     const coding = request.headers.get("content-encoding") ?? "";
@@ -75,7 +156,7 @@ export class BodyReads {
     const declared = Number(request.headers.get("content-length") ?? Infinity);
     if (declared <= smallBytes) return this.#small(request, declared);
     if (request.body === null) return "";
-    const reader = (request.body as ReadableStream<Uint8Array>).getReader();
+    const reader = request.body.getReader();
     let refusal: Response | undefined;
     const read: Read = {
       bytes: 0,
@@ -109,7 +190,7 @@ export class BodyReads {
   }
 
   /** As `text`, for a body that declares to be small: read at once, which adapters do without a stream. */
-  async #small(request: Request, declared: number): Promise<string | Response> {
+  async #small(request: HttpRequest, declared: number): Promise<string | Response> {
     const { maxBytes, maxMs } = this.#limits;
     const refused = Promise.withResolvers<Response>();
     const read: Read = { bytes: 0, refuse: refused.resolve };
@@ -162,7 +243,7 @@ function encoded(coding: string): Response {
   return refuse(415, message, { "Accept-Encoding": "identity" }, -32000);
 }
 
-export function tooLarge(maxBytes: number): Response {
+function tooLarge(maxBytes: number): Response {
   return refuse(413, `The request is larger than ${maxBytes} bytes.`);
 }
 
@@ -178,6 +259,6 @@ function brokenOff(): Response {
   return refuse(400, "The request body could not be read completely.", {}, -32700);
 }
 
-export function notUtf8(): Response {
+function notUtf8(): Response {
   return refuse(400, "Parse error: the request body is not UTF-8", {}, -32700);
 }

@@ -4,7 +4,8 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { onTestFinished } from "vitest";
-import { createHandler } from "../../src/server/http/handler.ts";
+import { createHandler, type Handler } from "../../src/server/http/handler.ts";
+import { webOf } from "../../src/server/http/http-request.ts";
 import { httpSettings } from "../../src/server/http/http-options.ts";
 import { NodeRequests } from "../../src/server/http/node-requests.ts";
 import { createNodeServer } from "../../src/server/http/serve-http.ts";
@@ -18,7 +19,7 @@ export interface Sending {
   readonly body: string | Uint8Array;
 }
 
-/** What of an answer has to be the same on both paths. */
+/** What of an answer has to be the same in both forms. */
 export interface Compared {
   readonly status: number | undefined;
   readonly headers: Readonly<Record<string, unknown>>;
@@ -30,11 +31,10 @@ const listed = [
   ..."access-control-allow-origin access-control-expose-headers x-accel-buffering".split(" "),
 ];
 
-/** One task server behind two servers of `node:http`: one with the fast path, one without it. */
-export async function bothPaths(): Promise<{
-  readonly taken: () => number;
-  readonly fast: (sending: Sending) => Promise<Compared>;
-  readonly ordinary: (sending: Sending) => Promise<Compared>;
+/** One task server behind two servers of `node:http`: one answers what arrives as it is, the other one as web `Request`s. */
+export async function bothForms(): Promise<{
+  readonly node: (sending: Sending) => Promise<Compared>;
+  readonly web: (sending: Sending) => Promise<Compared>;
 }> {
   const tasks = createTasks({
     store: memoryStore(),
@@ -50,21 +50,10 @@ export async function bothPaths(): Promise<{
   await tasks.start();
   const server = tasks.server(() => new McpServer({ name: "reports", version: "1.2.3" }));
   const handler = createHandler(server, { anonymous: "shared" });
-  let taken = 0;
-  const fastPath: typeof handler.fastPath.takes = (incoming, outgoing, path) => {
-    const respond = (body?: Uint8Array): void => {
-      taken -= 1;
-      path.respond(body);
-    };
-    const takes = handler.fastPath.takes(incoming, outgoing, { ...path, respond });
-    if (takes) taken += 1;
-    return takes;
-  };
   const agent = new Agent({ keepAlive: true });
-  const listen = async (takes: typeof fastPath): Promise<(sending: Sending) => Promise<Compared>> => {
+  const listen = async (answer: Handler["answer"]): Promise<(sending: Sending) => Promise<Compared>> => {
     const requests = new NodeRequests({
-      fastPath: { takes },
-      handler,
+      handler: { ...handler, answer },
       limits: httpSettings({}),
       onError: () => undefined,
       onResponse: () => undefined,
@@ -77,13 +66,16 @@ export async function bothPaths(): Promise<{
     onTestFinished(() => void node.close());
     return (sending) => send(node, agent, sending);
   };
-  const both = { fast: await listen(fastPath), ordinary: await listen(() => false) };
+  const both = {
+    node: await listen(handler.answer),
+    web: await listen((request, arrival) => handler.answer(webOf(request), arrival)),
+  };
   onTestFinished(async () => {
     agent.destroy();
     await handler.close();
     await tasks.stop();
   });
-  return { ...both, taken: () => taken };
+  return both;
 }
 
 function send(
