@@ -67,8 +67,8 @@ export async function bothForms(): Promise<{
     return (sending) => send(node, agent, sending);
   };
   const both = {
-    node: await listen(handler.answer),
-    web: await listen((request, arrival) => handler.answer(webOf(request), arrival)),
+    node: await listen((asked, arrival) => handler.answer(asked, arrival)),
+    web: await listen((asked, arrival) => handler.answer(webOf(asked), arrival)),
   };
   onTestFinished(async () => {
     agent.destroy();

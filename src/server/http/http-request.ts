@@ -183,7 +183,7 @@ class NodeRequest implements HttpRequest {
       method: this.method,
       headers: webHeaders(this.#incoming),
       signal: this.signal,
-      body: this.#isRead ? null : this.body,
+      body: this.#isRead || this.#body !== undefined ? null : this.body,
       duplex: "half",
     }));
   }
@@ -207,6 +207,7 @@ class NodeRequest implements HttpRequest {
 
   get body(): ReadableStream<Uint8Array> | null {
     if (!this.#hasBody) return null;
+    if (this.#web !== undefined) return this.#web.body; // which is another stream, if somebody has copied it
     return (this.#body ??= bodyOf(this.#incoming, () => this.#isRead));
   }
 

@@ -60,6 +60,16 @@ it("throws away what comes after the reader has lost interest", async () => {
   expect(incoming.complete).toBe(true);
 });
 
+it("reads a body as a stream beside a copy of it, and makes a web Request of what was read", async () => {
+  for (const isCopied of [false, true]) {
+    const { raw, request } = await half();
+    const copy = isCopied ? webOf(request).clone().text() : Promise.resolve("1234567890");
+    raw.send("67890");
+    expect(await new Response(request.body).text()).toBe("1234567890");
+    expect([await copy, webOf(request).method]).toEqual(["1234567890", "POST"]);
+  }
+});
+
 it("reads a body whole, also one that somebody has copied, and only once", async () => {
   for (const isCopied of [false, true]) {
     const { raw, request } = await half();
