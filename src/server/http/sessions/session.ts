@@ -5,13 +5,11 @@ import {
   isJSONRPCRequest,
   isSpecType,
   type JSONRPCMessage,
-  type JSONRPCRequest,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../../runtime/clock.ts";
 import type { DispatchedServer } from "../../dispatch/dispatch-transport.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
-import type { Admitted } from "../admission.ts";
 import type { Outgoing } from "../exchange.ts";
 import type { Sender } from "../identify.ts";
 import { shareOf, type Share } from "../../limits.ts";
@@ -26,6 +24,7 @@ import {
   answeredIds,
   type AnswerForm,
   cancelledId,
+  acceptedForm,
   isPoll,
   requestIds,
   ServerRequestIds,
@@ -208,18 +207,15 @@ export class Session {
     });
   }
 
-  /** Whether `poll` answers a message that came with this version in its header, null for none. */
-  takes(message: unknown, version: string | null): message is JSONRPCRequest {
-    if (!isPoll(message) || !isSpecType.JSONRPCRequest(message)) return false;
+  /** Answers a poll as JSON; undefined if it is none, or needs a look. */
+  poll({ request: { headers }, body, owner, admitted }: Incoming): Promise<Outgoing> | undefined {
     const agreed = this.#session?.dispatcher.protocolVersion;
-    return agreed !== undefined && (version === null || version === agreed);
-  }
-
-  /** Answers a message that it takes, as JSON. */
-  poll(message: JSONRPCRequest, { sender, needed }: Admitted): Promise<Outgoing> {
-    this.#streams.needs(needed);
-    this.#state.requested(message);
-    return this.#counted(() => this.#transport.poll(message, authInfoOf(sender)));
+    if (agreed === undefined || (headers.get("mcp-protocol-version") ?? agreed) !== agreed) return undefined;
+    if (!isPoll(body) || !isSpecType.JSONRPCRequest(body)) return undefined;
+    if (acceptedForm(headers.get("accept")) === undefined) return undefined;
+    this.#streams.needs(admitted.needed);
+    this.#state.requested(body);
+    return this.#counted(() => this.#transport.poll(body, authInfoOf(owner)));
   }
 
   /** Ends its streams and open requests. */

@@ -19,7 +19,7 @@ import {
   tooManyOfOne,
   tooManySessions,
 } from "./refusals.ts";
-import { acceptedForm, idToAnswer, type AnswerForm } from "./request-ids.ts";
+import { idToAnswer, type AnswerForm } from "./request-ids.ts";
 import type { SessionHooks } from "./session-hooks.ts";
 import { SessionRecords, sessionKey } from "./session-records.ts";
 import { type StoredState, storedUses } from "./session-state.ts";
@@ -48,7 +48,6 @@ const allSessionsBytes = 256 * 1024 * 1024;
 
 /** How many sessions of an earlier process are made anew at a time, and how long that may take, in ms. */
 const mostRestores = 32;
-
 const restoreMs = 30_000;
 
 /** The form of a session's id. */
@@ -114,12 +113,9 @@ export class Sessions implements EarlierRevisions {
     return session?.principal === principal ? session : undefined;
   }
 
-  poll({ request: { headers }, body, owner, admitted }: Incoming): Promise<Outgoing> | undefined {
-    const session = this.find(headers.get("mcp-session-id") ?? "", owner.principal);
-    if (session === undefined || acceptedForm(headers.get("accept")) === undefined) return undefined;
-    return session.takes(body, headers.get("mcp-protocol-version"))
-      ? session.poll(body, admitted)
-      : undefined;
+  poll(incoming: Incoming): Promise<Outgoing> | undefined {
+    const id = incoming.request.headers.get("mcp-session-id") ?? "";
+    return this.find(id, incoming.owner.principal)?.poll(incoming);
   }
 
   async fetch(incoming: Incoming): Promise<Outgoing> {
