@@ -71,9 +71,16 @@ const byTask: ReadonlySet<string> = new Set([taskTable, ...taskParts].map(({ nam
 
 /** All others, which are in each dump as a whole: their rows belong to no task, or are written without a change of one. */
 export const wholeTables: readonly DumpTable[] = [
-  ...tables.filter(({ table }) => !byTask.has(table) && table !== "report").map((table) => dumped(table)),
+  ...tables
+    .filter(({ table }) => !byTask.has(table) && table !== "report")
+    .map((table) => (table === declaredSecret ? secretTable : dumped(table))),
   owner,
 ];
+
+/** Tables of which no row is in a store that nobody used: a process that opens one makes secrets, and is an owner. */
+export const contentTables = [taskTable, ...wholeTables].filter(
+  (each) => each !== secretTable && each !== owner,
+);
 
 export const tablesOfDump: ReadonlyMap<string, DumpTable> = new Map(
   [taskTable, ...taskParts, ...wholeTables].map((each) => [each.name, each]),

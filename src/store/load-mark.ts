@@ -29,6 +29,6 @@ export function otherLoad(): HoldfastError {
 export function notEmpty(place: string): HoldfastError {
   return new HoldfastError(
     "configuration",
-    `${place} already has tasks, sessions or actions, and a dump can only be loaded into an empty store. Choose another one.`,
+    `${place} already has tasks, sessions or words of operators, and a dump can only be loaded into an empty store. Choose another one.`,
   );
 }

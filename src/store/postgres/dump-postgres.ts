@@ -1,6 +1,7 @@
 import { type DumpSetup, dumpSource, type DumpSource, type MadeDump } from "../dump.ts";
 import {
   columnList,
+  contentTables,
   type DumpRow,
   type DumpTable,
   rowOf,
@@ -26,7 +27,7 @@ import {
   type LoadSetup,
   type LoadTarget,
 } from "../load.ts";
-import { totalKey, writeStatements } from "./task-sql.ts";
+import { totalKey } from "./task-sql.ts";
 
 /** How long the database may take to answer (ms); the dump itself has no limit. */
 const timeoutMs = 10_000;
@@ -246,10 +247,9 @@ export function loadStatements(names: Names) {
 
 /** With the statements about whole tables. */
 function loadSql(names: Names) {
-  const remove = writeStatements(names);
   return {
-    content: ["task", "session", "action", "bulk_job", "delivery", "paused_tool"]
-      .map((name) => `(SELECT 1 FROM ${tableIn(names, name)} LIMIT 1)`)
+    content: contentTables
+      .map(({ name }) => `(SELECT 1 FROM ${tableIn(names, name)} LIMIT 1)`)
       .join(" UNION ALL "),
     ...loadStatements(names),
     insert: (table: DumpTable): string => {
@@ -259,14 +259,8 @@ function loadSql(names: Names) {
         SELECT ${columns} FROM json_populate_recordset(NULL::${into}, $1::json)`;
     },
     removes: [
-      remove.deleteTasks,
-      remove.deleteRequests,
-      remove.deleteJournals,
-      remove.deleteOutcomes,
-      remove.deleteChildren,
-      remove.deleteEventsOf,
-      remove.deleteLinesOf,
-      remove.deleteMessagesOf,
+      ...taskParts.map(({ name }) => `DELETE FROM ${tableIn(names, name)} WHERE task_id = ANY($1::text[])`),
+      `DELETE FROM ${names.task} WHERE id = ANY($1::text[])`,
     ],
     empties: wholeTables.map(({ name }) => `DELETE FROM ${tableIn(names, name)}`),
     finish: [

@@ -4,7 +4,16 @@ import { pathToFileURL } from "node:url";
 import type { DatabaseSync } from "node:sqlite";
 import { assertNodeVersion } from "../../task/package.ts";
 import { type DumpSetup, dumpSource, type DumpSource, type MadeDump } from "../dump.ts";
-import { columnList, type DumpRow, type DumpTable, rowOf, taskTable, wholeTables } from "../dump-tables.ts";
+import {
+  columnList,
+  contentTables,
+  type DumpRow,
+  type DumpTable,
+  rowOf,
+  taskParts,
+  taskTable,
+  wholeTables,
+} from "../dump-tables.ts";
 import { type LoadMark, notEmpty, otherLoad, refuseWhileLoading } from "../load-mark.ts";
 import { connect } from "./connect.ts";
 import { beginWrite, Statements, unusable } from "./statements.ts";
@@ -26,8 +35,6 @@ import {
 import { keepClosed } from "./open-database.ts";
 import { isAnyLocked } from "./sqlite-owners.ts";
 import { createFile } from "./private-files.ts";
-import * as sql from "./sql.ts";
-import { deletes } from "./sqlite-tables.ts";
 import { openWriterConnection } from "./writer-connection.ts";
 
 /** How long to wait while another process recovers the log. */
@@ -181,9 +188,7 @@ class SqliteTarget implements LoadTarget {
   async write({ removes, empties, rows, from, to }: LoadBatch): Promise<void> {
     this.#inTransaction(() => {
       if (this.#sql.run(moveLoadMark, to.dump, to.lines, from.dump, from.lines) !== 1) throw otherLoad();
-      for (const id of removes)
-        for (const statement of [...deletes, sql.deleteAllPieces, sql.deleteChild])
-          this.#sql.run(statement, id);
+      for (const id of removes) for (const statement of removals) this.#sql.run(statement, id);
       if (empties) for (const { name } of wholeTables) this.#sql.run(`DELETE FROM ${name}`);
       for (const [table, each] of rows) this.#insert(table, each);
     });
@@ -220,6 +225,12 @@ class SqliteTarget implements LoadTarget {
 
 const selectIds = "SELECT id FROM task WHERE id > ? AND (? IS NULL OR id <= ?) ORDER BY id LIMIT ?";
 
-const selectContent = ["task", "session", "action", "bulk_job", "delivery", "paused_tool"]
-  .map((name) => `SELECT 1 FROM (SELECT 1 FROM ${name} LIMIT 1)`)
+/** A task goes last. */
+const removals = [
+  ...taskParts.map(({ name }) => `DELETE FROM ${name} WHERE task_id = ?`),
+  `DELETE FROM ${taskTable.name} WHERE id = ?`,
+];
+
+const selectContent = contentTables
+  .map(({ name }) => `SELECT 1 FROM (SELECT 1 FROM ${name} LIMIT 1)`)
   .join(" UNION ALL ");
