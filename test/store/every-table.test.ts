@@ -34,11 +34,11 @@ const leftOut: Readonly<Record<string, string>> = {
 /** A database as SQL sees it, in the words that both kinds know. */
 interface Raw {
   readonly place: StorePlace;
-  query(sql: string): Promise<readonly (readonly unknown[])[]>;
+  readonly query: (sql: string) => Promise<readonly (readonly unknown[])[]>;
   /** In one transaction. */
-  run(statements: readonly string[]): Promise<void>;
+  readonly run: (statements: readonly string[]) => Promise<void>;
   /** Each table with its columns. */
-  columns(): Promise<ReadonlyMap<string, readonly string[]>>;
+  readonly columns: () => Promise<ReadonlyMap<string, readonly string[]>>;
 }
 
 function sqliteAt(name: string): Raw {
@@ -98,7 +98,7 @@ const every = [taskTable, ...taskParts, ...wholeTables];
 const parts = new Set(taskParts);
 
 const literal = (value: string | number | null): string =>
-  typeof value === "string" ? `'${value}'` : String(value);
+  typeof value === "string" && !/^\d+$/.test(value) ? `'${value}'` : String(value);
 
 /** The values that the column of a table may have; undefined: any of its type. */
 function wordsOf(table: string, column: string): readonly string[] | undefined {
@@ -183,11 +183,9 @@ async function contentOf({ query }: Raw): Promise<Readonly<Record<string, unknow
     );
     found[name] = rows.map((row) =>
       row.map((value) =>
-        value instanceof Date
-          ? value.toISOString().replace(".000", "")
-          : value === null
-            ? null
-            : String(value),
+        literal(
+          value instanceof Date ? value.toISOString().replace(".000", "") : (value as string | number | null),
+        ),
       ),
     );
   }
