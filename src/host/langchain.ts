@@ -7,6 +7,8 @@ import {
 } from "@langchain/core/messages";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { CallToolResult } from "@modelcontextprotocol/client";
+import type { JsonObject } from "../generation/message.ts";
+import { foreignSchema } from "../runtime/tool/schema.ts";
 import type { Conversation, InboxMessage } from "./conversation.ts";
 import { endedNotice, partsOf, placeOf, textOf } from "./for-models.ts";
 
@@ -25,7 +27,7 @@ export function langchainTools(conversation: Conversation): DynamicStructuredToo
       new DynamicStructuredTool({
         name,
         description,
-        schema: inputSchema,
+        schema: shownOnly(inputSchema),
         func: async (args: Record<string, unknown>, _run, config) => {
           const called = (config as { readonly toolCall?: { readonly id?: string } } | undefined)?.toolCall
             ?.id;
@@ -38,6 +40,11 @@ export function langchainTools(conversation: Conversation): DynamicStructuredToo
         },
       }),
   );
+}
+
+/** LangChain would run the patterns of a plain schema, which others have written. The host checks what is called. */
+function shownOnly(inputSchema: JsonObject): JsonObject {
+  return { ...foreignSchema(inputSchema) };
 }
 
 /** The id of the message with the result of a call. */

@@ -92,3 +92,22 @@ export interface ToolSource {
   /** Whether what it needs is there, without calling anything. */
   check?(): Promise<readonly Finding[]>;
 }
+
+/** Whether one of the patterns is the name; `*` stands for any characters. */
+export function isNamed(name: string, patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => isMadeOf(name, pattern.split("*")));
+}
+
+/** Whether a text is these parts in this order, with anything between them. */
+export function isMadeOf(text: string, [first = "", ...others]: readonly string[]): boolean {
+  if (others.length === 0) return text === first;
+  const last = others.pop() ?? "";
+  if (!text.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of others) {
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return text.length - last.length >= at && text.endsWith(last);
+}

@@ -1,6 +1,8 @@
 import { generateText, isStepCount, type ModelMessage } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import type { DynamicStructuredTool } from "@langchain/core/tools";
+import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import {
   Agent,
   Runner,
@@ -16,7 +18,7 @@ import { langchainTools, withResult as withLangChainResult } from "holdfast/lang
 import { mastraTools } from "holdfast/mastra";
 import { memoryStore } from "holdfast/memory";
 import { openaiTools, withResult as withOpenaiResult } from "holdfast/openai-agents";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { sourceOf, text } from "./source.ts";
 
 const picture = { type: "image", mimeType: "image/png", data: "iVBORw0KGgo=" } as const;
@@ -261,4 +263,18 @@ test("OpenAI Agents: approval interrupts the run, and a result is added once", a
   const answered = withOpenaiResult(cut, { ...message, isBackground: false });
   expect(answered.at(-1)).toMatchObject({ type: "function_call_result", callId: "call-0" });
   expect(withOpenaiResult(answered, message)).toEqual(answered);
+});
+
+test("LangChain: a pattern that another server has written is shown to models, and does not run here", async () => {
+  const { chat } = await chatWith();
+  const inputSchema = { type: "object", properties: { input: { type: "string", pattern: "^(a+)+$" } } };
+  const [listed] = chat.tools;
+  if (listed === undefined) throw new Error("There are no tools");
+  const shown = Object.create(chat, { tools: { value: [{ ...listed, inputSchema }] } }) as Chat;
+  vi.spyOn(shown, "call").mockImplementation(async (...args) => chat.call(...args));
+  const [tool] = langchainTools(shown);
+  expect(convertToOpenAITool(tool as DynamicStructuredTool)).toMatchObject({
+    function: { parameters: inputSchema },
+  });
+  expect(await tool?.invoke({ input: `${"a".repeat(60)}!` })).toBe("compiled");
 });

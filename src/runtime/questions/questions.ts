@@ -1,5 +1,4 @@
-import { fromJsonSchema, specTypeSchemas } from "@modelcontextprotocol/server";
-import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
+import { specTypeSchemas } from "@modelcontextprotocol/server";
 import type { TaskStore } from "../../store/store.ts";
 import {
   childInputOf,
@@ -15,7 +14,7 @@ import { type GenerationName, generations, type Origin, type TaskRecord } from "
 import { assertScopes } from "../../task/scopes.ts";
 import { cutText, encodeJson } from "../../task/stored-text.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
-import { describeIssues } from "../tool/schema.ts";
+import { describeIssues, foreignSchema, isFields, jsonSchema } from "../tool/schema.ts";
 import type { Read } from "../../options/options.ts";
 import type { OutsideWait, OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
@@ -117,6 +116,9 @@ export const operatorsOnly = "holdfast/operators-only";
 /** In `_meta` of a question that people answer, and no model in their place: the user whom the client asks, or operators. */
 export const peopleOnly = "holdfast/people-only";
 
+/** In `_meta` of a question that another server asks, which judges the answers by the form itself: see `foreignSchema`. */
+export const foreignForm = "holdfast/foreign-form";
+
 export function isForOperators({ params }: Pick<InputRequest, "params">): boolean {
   return params.includes(operatorsOnly) && hasMark(JSON.parse(params) as object, operatorsOnly);
 }
@@ -127,7 +129,7 @@ export function isForPeople({ params }: Pick<InputRequest, "params">): boolean {
 
 export function hasMark(
   { _meta }: { readonly _meta?: unknown },
-  mark: typeof operatorsOnly | typeof peopleOnly,
+  mark: typeof operatorsOnly | typeof peopleOnly | typeof foreignForm,
 ): boolean {
   return typeof _meta === "object" && _meta !== null && mark in _meta && Reflect.get(_meta, mark) === true;
 }
@@ -224,19 +226,18 @@ export function judgeAnswer(method: InputMethod, params: Params, given: unknown)
   if (issues !== undefined) return { fault: cutText(describeIssues(issues)) };
   const answer = given as Answer;
   if (method !== "elicitation/create") return { answer };
-  const fault = faultOfForm(params["requestedSchema"], answer);
+  const fault = faultOfForm(params, answer);
   if (fault !== undefined) return { fault };
   // Some clients send null for no content. That is no content for handlers too.
   const { content, ...rest } = answer;
   return { answer: content === null ? rest : answer };
 }
 
-function faultOfForm(schema: unknown, { action, content }: Params): string | undefined {
-  if (action !== "accept" || typeof schema !== "object" || schema === null) return undefined;
+function faultOfForm(params: Params, { action, content }: Params): string | undefined {
+  const { requestedSchema: schema } = params;
+  if (action !== "accept" || !isFields(schema)) return undefined;
   try {
-    // The SDK's type for a JSON Schema is that of its validator; any object is one.
-    // A validator of its own: the SDK's default keeps every schema for ever, and knows two with one `$id` as the first.
-    const form = fromJsonSchema(schema as Parameters<typeof fromJsonSchema>[0], new AjvJsonSchemaValidator());
+    const form = hasMark(params, foreignForm) ? foreignSchema(schema) : jsonSchema(schema);
     const checked = form["~standard"].validate(content ?? {});
     if (checked instanceof Promise || checked.issues === undefined) return undefined;
     return cutText([describeIssues(checked.issues), ...choicesMissed(schema, content)].join("; "));
@@ -259,10 +260,6 @@ function choicesMissed(schema: object, content: unknown): string[] {
     const listed = choices.map((choice) => JSON.stringify(choice)).join(", ");
     return [`${JSON.stringify(name)} takes ${many ? "any of" : "one of"} ${listed}`];
   });
-}
-
-function isFields(value: unknown): value is Params {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** `enum`, or a `const` each in `oneOf`, and in `anyOf` for the items of a list. */

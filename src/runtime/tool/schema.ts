@@ -1,5 +1,18 @@
-import { McpServer, type StandardSchemaV1, type StandardSchemaWithJSON } from "@modelcontextprotocol/server";
+import {
+  fromJsonSchema,
+  McpServer,
+  type StandardSchemaV1,
+  type StandardSchemaWithJSON,
+} from "@modelcontextprotocol/server";
+import { AjvJsonSchemaValidator } from "@modelcontextprotocol/server/validators/ajv";
 import { HoldfastError } from "../../task/fault.ts";
+
+type JsonFields = Readonly<Record<string, unknown>>;
+
+/** Whether it is an object of JSON. */
+export function isFields(value: unknown): value is JsonFields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /** A schema's issues with a value, in one line. */
 export function describeIssues(issues: readonly StandardSchemaV1.Issue[]): string {
@@ -89,4 +102,81 @@ function fromShape(tool: string, shape: Shape): StandardSchemaV1 {
     const message = `Tool "${tool}": a schema by its fields needs fields of zod 4, such as { month: z.string() }; use z.object({ … }) for others.`;
     throw new HoldfastError("configuration", message, { cause });
   }
+}
+
+/** The schema of a JSON Schema. Throws if it is none. */
+export function jsonSchema(json: object, validator = new AjvJsonSchemaValidator()): StandardSchemaWithJSON {
+  // The SDK's type for a JSON Schema is that of its validator; any object is one.
+  // A validator of its own: the SDK's default keeps every schema for ever, and knows two with one `$id` as the first.
+  return fromJsonSchema(json as Parameters<typeof fromJsonSchema>[0], validator);
+}
+
+/**
+ * A schema that another program has written, and judges itself. It is shown as it is, and checked here as far as that takes no longer than the
+ * value is long: a pattern can take years, and so can references that double at each step. One that cannot be checked takes every value.
+ */
+export function foreignSchema(json: JsonFields): StandardSchemaWithJSON {
+  let checks: StandardSchemaWithJSON | undefined;
+  const all: StandardSchemaWithJSON = {
+    "~standard": {
+      version: 1,
+      vendor: "holdfast",
+      validate: (value) => {
+        try {
+          checks ??= jsonSchema(boundedPart(json), foreignValidator());
+          return checks["~standard"].validate(value);
+        } catch {
+          checks = all;
+          return { value };
+        }
+      },
+      jsonSchema: { input: () => json, output: () => json },
+    },
+  };
+  return all;
+}
+
+/** A validator keeps what it has compiled, so it is replaced now and then. */
+let validatorOfForeign: AjvJsonSchemaValidator | undefined;
+let compiledForeign = 0;
+
+function foreignValidator(): AjvJsonSchemaValidator {
+  if (compiledForeign++ % 200 === 0) validatorOfForeign = undefined;
+  return (validatorOfForeign ??= new AjvJsonSchemaValidator());
+}
+
+/** Larger and deeper schemas are not checked: to compile them takes long. */
+const mostForeignParts = 2_000;
+const deepestForeign = 30;
+
+/** Keywords that need one look at a value. */
+const bounded: ReadonlySet<string> = new Set(
+  "type nullable enum const required minimum maximum minLength maxLength minItems maxItems minProperties maxProperties".split(
+    " ",
+  ),
+);
+
+/** A schema that takes everything that this one takes, and perhaps more, and whose check is quick. */
+function boundedPart(json: JsonFields): JsonFields {
+  let parts = 0;
+  const partOf = (schema: unknown, depth: number): unknown => {
+    if (++parts > mostForeignParts || depth > deepestForeign) throw new RangeError("The schema is too large");
+    if (!isFields(schema)) return schema !== false;
+    const part: Record<string, unknown> = {};
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (bounded.has(keyword)) part[keyword] = value;
+      else if (keyword === "properties" && isFields(value))
+        part[keyword] = Object.fromEntries(
+          Object.entries(value).map(([name, each]) => [name, partOf(each, depth + 1)]),
+        );
+      else if ((keyword === "allOf" || keyword === "anyOf") && Array.isArray(value))
+        part[keyword] = value.map((each) => partOf(each, depth + 1));
+      else if (keyword === "items" && isFields(value) && !("prefixItems" in schema))
+        part[keyword] = partOf(value, depth + 1);
+      else if (keyword === "additionalProperties" && !("patternProperties" in schema))
+        part[keyword] = partOf(value, depth + 1);
+    }
+    return part;
+  };
+  return partOf(json, 0) as JsonFields;
 }

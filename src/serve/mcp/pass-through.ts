@@ -8,12 +8,11 @@ import {
   ProtocolErrorCode,
   type ReadResourceResult,
   type ServerCapabilities,
-  UriTemplate,
 } from "@modelcontextprotocol/server";
 import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { isAtLeast } from "../../generation/message.ts";
-import type { SourceChanges } from "../source.ts";
+import { isMadeOf, type SourceChanges } from "../source.ts";
 import { relayed } from "./relay.ts";
 import type { UpstreamConnection } from "./upstream-connection.ts";
 
@@ -261,8 +260,8 @@ async function isListedBy(client: TaskClient, uri: string): Promise<boolean> {
       client.listResources(),
       client.listResourceTemplates(),
     ]);
-    const isTemplate = (template: string): boolean =>
-      template === uri || new UriTemplate(template).match(uri) !== null;
+    // Roughly, since a server may list what would take an exact look years.
+    const isTemplate = (template: string): boolean => isMadeOf(uri, template.split(/\{[^{}]*\}/u));
     return (
       resources.some((resource) => resource.uri === uri) ||
       resourceTemplates.some(({ uriTemplate }) => isTemplate(uriTemplate))

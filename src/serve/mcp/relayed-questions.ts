@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { InputRequest, InputResult, OnInput } from "../../client/question/ask-user.ts";
 import type { ElicitParams, JsonForm } from "../../runtime/questions/form.ts";
-import { hasMark, peopleOnly } from "../../runtime/questions/questions.ts";
+import { foreignForm, hasMark, peopleOnly } from "../../runtime/questions/questions.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 
 /** Asks whoever waits for a call. */
@@ -100,13 +100,17 @@ function isAnswered(error: unknown): boolean {
 }
 
 /** A question as the caller's client gets it: without what only concerns the connection to the server. Models answer no more than they may there. */
-function withoutEnvelope<Params extends object>(params: Params): Omit<Params, "_meta" | "task"> {
+export function relayedParams<Params extends object>(params: Params): Omit<Params, "_meta" | "task"> {
   const {
     _meta,
     task: _,
     ...rest
   } = params as Params & { readonly _meta?: unknown; readonly task?: unknown };
-  return hasMark({ _meta }, peopleOnly) ? { ...rest, _meta: { [peopleOnly]: true } } : rest;
+  const marks = {
+    ...(hasMark({ _meta }, peopleOnly) && { [peopleOnly]: true }),
+    ...("requestedSchema" in rest && { [foreignForm]: true }),
+  };
+  return Object.keys(marks).length === 0 ? rest : { ...rest, _meta: marks };
 }
 
 /**
@@ -126,16 +130,16 @@ export function askerOf(task: TaskContext, key: string): Asker {
 
   async function ask(request: InputRequest): Promise<InputResult> {
     const { method } = request;
-    const text = JSON.stringify([method, withoutEnvelope(request.params)]);
+    const text = JSON.stringify([method, relayedParams(request.params)]);
     const digest = createHash("sha256").update(text).digest("base64url").slice(0, 16);
     const time = times.get(digest) ?? 0;
     times.set(digest, time + 1);
     const name = [key, "question", digest, time];
     switch (method) {
       case "elicitation/create":
-        return task.elicit<JsonForm>(name, withoutEnvelope(request.params) as ElicitParams);
+        return task.elicit<JsonForm>(name, relayedParams(request.params) as ElicitParams);
       case "sampling/createMessage":
-        return task.sample(name, withoutEnvelope(request.params));
+        return task.sample(name, relayedParams(request.params));
       case "roots/list":
         return task.roots(name).catch(() => ({ roots: [] })); // a client that has none does not say so
     }

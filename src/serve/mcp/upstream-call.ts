@@ -12,7 +12,7 @@ import type { PrepareContext } from "../../runtime/tool/received-request.ts";
 import { RetryLater } from "../../runtime/tool/retry-later.ts";
 import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
-import { askerOf, type Asker, type RelayedQuestions } from "./relayed-questions.ts";
+import { askerOf, relayedParams, type Asker, type RelayedQuestions } from "./relayed-questions.ts";
 
 /** A server whose tools are called, and the connection to it. */
 export interface Upstream {
@@ -186,9 +186,9 @@ export async function beginUpstream(
   const ask: Asker = async ({ method, key, params }) => {
     switch (method) {
       case "elicitation/create":
-        return asked(context.elicit(key, params as ElicitParams<JsonForm>));
+        return asked(context.elicit(key, relayedParams(params) as ElicitParams<JsonForm>));
       case "sampling/createMessage":
-        return asked(context.sample(key, params));
+        return asked(context.sample(key, relayedParams(params)));
       case "roots/list":
         return asked(context.roots(key));
     }

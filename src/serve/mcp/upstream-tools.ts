@@ -1,19 +1,18 @@
 import { withoutNulls } from "../../client/reply/readable-lists.ts";
 import { isJsonObject, sameJson } from "../../generation/message.ts";
-import {
-  type CallToolResult,
-  type ContentBlock,
-  fromJsonSchema,
-  type StandardSchemaWithJSON,
-  type Tool,
+import type {
+  CallToolResult,
+  ContentBlock,
+  StandardSchemaWithJSON,
+  Tool,
 } from "@modelcontextprotocol/server";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import type { Prepare } from "../../runtime/tool/tool.ts";
+import { foreignSchema } from "../../runtime/tool/schema.ts";
 import { blockFault } from "../../runtime/tool/tool-outcome.ts";
 import { isPollingTool } from "../../server/plain/polling-tools.ts";
 import { cutText } from "../../task/stored-text.ts";
-import { isNamed } from "../name-patterns.ts";
-import type { SourceTool } from "../source.ts";
+import { isNamed, type SourceTool } from "../source.ts";
 import { toolOptionsOf, type McpUpstreamOptions, type UpstreamToolOptions } from "./mcp-options.ts";
 import { relayOf } from "./relay.ts";
 import {
@@ -80,7 +79,7 @@ export class UpstreamTools {
         ...(annotations !== undefined && { annotations }),
         ...(icons !== undefined && { icons }),
         ...(_meta !== undefined && { _meta }),
-        inputSchema: inputOf(from),
+        inputSchema: foreignSchema(from.inputSchema),
         ...(outputSchema !== undefined && { outputSchema: unchecked(outputSchema) }),
         ...(isDurable ? { park: false, onCrash: "resume" } : { task: "forbidden" }),
         ...toolOptionsOf(own),
@@ -144,18 +143,7 @@ function repeatAllows(
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
 }
 
-/** A schema that cannot be checked here is checked by the server alone. */
-function inputOf({ inputSchema }: Tool): StandardSchemaWithJSON {
-  try {
-    const schema = fromJsonSchema(inputSchema as Parameters<typeof fromJsonSchema>[0]);
-    void schema["~standard"].validate({});
-    return schema;
-  } catch {
-    return unchecked(inputSchema);
-  }
-}
-
-/** Shows a schema that the server itself checks. */
+/** Results are the server's own to judge. */
 function unchecked(json: Record<string, unknown>): StandardSchemaWithJSON {
   return {
     "~standard": {

@@ -9,8 +9,8 @@ import { HoldfastError } from "../../task/fault.ts";
 import { millisecondsOf } from "../../task/time.ts";
 import { exchange, statusRequest } from "../http/exchange.ts";
 import { isRefused, refusalText, Sender, shown, type HttpAnswer, type HttpRequest } from "../http/send.ts";
-import { isNamed } from "../name-patterns.ts";
-import type { Finding, SourceTool, ToolSource } from "../source.ts";
+
+import { isNamed, type Finding, type SourceTool, type ToolSource } from "../source.ts";
 import { errorResult, jsonResult } from "../tool-settings.ts";
 import { loadDocument, type OpenApiDocument } from "./document.ts";
 import { at, jsonOf, linksOf, type Asked } from "./links.ts";

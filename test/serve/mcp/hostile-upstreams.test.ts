@@ -11,7 +11,13 @@ const deadline = 60_000;
 const program = `
 const send = (message) => process.stdout.write((typeof message === "string" ? message : JSON.stringify({ jsonrpc: "2.0", ...message })) + "\\n");
 const text = (said) => ({ content: [{ type: "text", text: said }] });
-const tools = ["fine", "garbage", "shape", "blocks", "nulls", "dies", "asks", "answers-twice"].map((name) => ({ name, inputSchema: { type: "object" } }));
+const slow = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } }, required: ["a"] };
+const doubled = { type: "object", $defs: { d40: true }, allOf: [{ $ref: "#/$defs/d0" }] };
+for (let i = 0; i < 40; i++) doubled.$defs["d" + i] = { allOf: [1, 2].map(() => ({ $ref: "#/$defs/d" + (i + 1) })) };
+const unique = { type: "object", properties: { list: { type: "array", uniqueItems: true } } };
+const tools = Object.entries({ fine: {}, garbage: {}, shape: {}, blocks: {}, nulls: {}, dies: {}, asks: {}, "answers-twice": {}, slow, doubled, unique, "asks-slowly": {} })
+  .map(([name, schema]) => ({ name, inputSchema: { type: "object", ...schema } }));
+let slowCall;
 const calls = {
   fine: (id) => send({ id, result: text("fine") }),
   garbage(id) {
@@ -32,14 +38,22 @@ const calls = {
     const requestedSchema = { type: "object", properties: { ok: { type: "boolean" } } };
     send({ id: "q", method: "elicitation/create", params: { message: "Still there?", requestedSchema } });
   },
+  slow: (id) => send({ id, result: text("judged") }),
+  doubled: (id) => send({ id, result: text("judged") }),
+  unique: (id) => send({ id, result: text("judged") }),
+  "asks-slowly"(id) {
+    slowCall = id;
+    send({ id: "slow", method: "elicitation/create", params: { message: "Which?", requestedSchema: slow } });
+  },
   "answers-twice"(id) {
     send({ id, result: text("first") });
     send({ id, result: text("second") });
   },
 };
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
-  const { id, method, params } = JSON.parse(line);
-  if (method === "initialize")
+  const { id, method, params, result } = JSON.parse(line);
+  if (id === "slow") send({ id: slowCall, result: text(result.action + " " + result.content.a) });
+  else if (method === "initialize")
     send({ id, result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "hostile", version: "1" } } });
   else if (method === "tools/list") send({ id, result: { tools } });
   else if (method === "tools/call") calls[params.name](id);
@@ -95,6 +109,31 @@ it(
     });
     const { tasks } = await served.tasks.admin.list({ states: ["running", "waiting", "input_required"] });
     expect(tasks).toEqual([]);
+  },
+);
+
+const catastrophic = `${"a".repeat(60)}!`;
+
+it(
+  "leaves to a program what takes years to check of its schemas and forms, and refuses at once what is plainly wrong",
+  { timeout: deadline },
+  async () => {
+    const served = await gateway([
+      mcpUpstream("hostile", { command: process.execPath, args: ["-e", program] }),
+    ]);
+    const client = await clientOf(served, {
+      onInput: async () => ({ action: "accept", content: { a: catastrophic } }),
+    });
+    const judged = { content: [{ type: "text", text: "judged" }] };
+    expect(await client.callTool("slow", { a: catastrophic })).toMatchObject(judged);
+    expect(await client.callTool("doubled")).toMatchObject(judged);
+    const list = Array.from({ length: 60_000 }, (_, index) => ({ index }));
+    expect(await client.callTool("unique", { list })).toMatchObject(judged);
+    expect(await client.callTool("asks-slowly")).toMatchObject({
+      content: [{ type: "text", text: `accept ${catastrophic}` }],
+    });
+    expect(JSON.stringify(await client.callTool("slow", { a: 5 }))).toMatch(/must be string/);
+    expect(JSON.stringify(await client.callTool("slow", {}))).toMatch(/required property 'a'/);
   },
 );
 
