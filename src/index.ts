@@ -8,7 +8,6 @@ export type {
   RetryOptions,
   ShownLine,
   TaskChanges,
-  TaskDelivery,
   TaskDetails,
   TaskPage,
   TaskQuery,
@@ -23,7 +22,14 @@ export type { FailureGroup, Incident, IncidentMark, MarkOptions } from "./admin/
 export type { OperatorSession } from "./admin/incident-operations.ts";
 export type { OperatorRole } from "./admin/roles.ts";
 export type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./admin/timeline-shapes.ts";
-export type { Resent, ResendOptions, WebhookBacklog } from "./admin/webhook-shapes.ts";
+export type {
+  DeliveryPage,
+  DeliveryQuery,
+  Resent,
+  ResendOptions,
+  TaskDelivery,
+  WebhookBacklog,
+} from "./admin/webhook-shapes.ts";
 export type { BulkAction, BulkOptions, BulkResult } from "./admin/bulk-job.ts";
 export type { Activity, DrainOptions, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
 export type { PollingToolOptions, TasksOptions } from "./server/tasks-options.ts";

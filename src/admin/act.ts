@@ -13,7 +13,7 @@ import { invalid } from "./operation.ts";
 import type { AdminActs } from "./operations.ts";
 import { livingNode } from "./nodes.ts";
 import type { OperatorSessions } from "./operator-sessions.ts";
-import { resend } from "./resend.ts";
+import { resend } from "./webhooks.ts";
 import { encrypted, unknown } from "./refusals.ts";
 import { summaryOf } from "./summary.ts";
 import type { ResendOptions, Resent } from "./webhook-shapes.ts";

@@ -4,6 +4,7 @@ import { attemptEnds, type TaskAttempt } from "../task/attempts.ts";
 import { blockReasons, type Blocked, type BlockReason } from "../task/blocked.ts";
 import type { Suspicion } from "../task/outcome.ts";
 import { generationNames, taskMethods, type Progress, type TaskMethod } from "../task/record.ts";
+import { taskDelivery } from "./webhook-shapes.ts";
 import { questionMethod, timelineEntry, timelineSummary } from "./timeline-shapes.ts";
 import {
   behindMs,
@@ -156,25 +157,6 @@ class DeclaredTaskPage {
 export interface TaskPage extends DeclaredTaskPage {}
 
 export const taskPage = shown<TaskPage>("TaskPage", DeclaredTaskPage);
-
-class DeclaredTaskDelivery {
-  readonly webhook = member(text);
-  readonly event = member(
-    z.enum(["created", "working", "input_required", "completed", "failed", "cancelled", "deleted"]),
-  );
-  /** When the change happened (epoch ms). */
-  readonly at = member(time);
-  readonly tries = member(whole);
-  /** When the next try is (epoch ms); null: the message was given up. */
-  readonly nextAt = member(timeOrNull);
-  /** Why it last failed. */
-  readonly problem = member(contentOrNull);
-}
-
-/** A message about a task that a webhook has not accepted yet. */
-export interface TaskDelivery extends DeclaredTaskDelivery {}
-
-const taskDelivery = shown<TaskDelivery>("TaskDelivery", DeclaredTaskDelivery);
 
 class DeclaredOpenQuestion {
   readonly key = member(text);

@@ -15,6 +15,7 @@ import { selectTasks } from "./select-tasks.ts";
 import { actionOf, actionsOn, allActions } from "./actions.ts";
 import { mostReports, nodesIn } from "./nodes.ts";
 import { listed, showTask } from "./show-task.ts";
+import { deliveriesIn } from "./webhooks.ts";
 import { filePartOf } from "./show-artifacts.ts";
 import { failuresOf, incidentsIn } from "./incidents.ts";
 import { callersOf, latencyOf } from "./usage.ts";
@@ -81,6 +82,7 @@ function readsOf(
       const waiting = (await store.outbox?.counts(mostMessages)) ?? [];
       return waiting.map(({ hook, ...counts }) => ({ webhook: hook, ...counts }));
     },
+    deliveries: async (query = {}) => deliveriesIn(store, query),
     activity: ({ minutes = 60 } = {}) =>
       store.admin === undefined
         ? activityIn(store.reports, now(), minutes)

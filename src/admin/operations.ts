@@ -26,9 +26,13 @@ import {
   type ToolLatency,
 } from "./usage-shapes.ts";
 import {
+  deliveryPage,
+  deliveryQuery,
   resendOptions,
   resent,
   webhookBacklog,
+  type DeliveryPage,
+  type DeliveryQuery,
   type ResendOptions,
   type Resent,
   type WebhookBacklog,
@@ -53,6 +57,17 @@ class DeclaredReads extends DeclaredTaskReads {
     summary: "Count the undelivered messages of each webhook that has any",
     role: "view",
     gives: list(webhookBacklog),
+  });
+
+  /** Messages that webhooks have not accepted yet, newest first. */
+  readonly deliveries = operation<(query?: DeliveryQuery) => Promise<DeliveryPage>>({
+    method: "GET",
+    path: "/deliveries",
+    id: "listDeliveries",
+    summary: "List the messages that webhooks have not accepted yet, newest first",
+    role: "view",
+    options: deliveryQuery,
+    gives: deliveryPage,
   });
 
   /**
@@ -190,7 +205,8 @@ class DeclaredActs extends DeclaredTaskActs {
 
   /**
    * Sends the webhook's given-up messages again, within a minute, and as `options` say those that wait and those that were delivered. What was
-   * delivered is not stored: the webhook is told how tasks stand now. Rejects with `invalid_params` for a range without `changedFrom`.
+   * delivered is not stored: the webhook is told how tasks stand now. Rejects with `invalid_params` for a range without `changedFrom`, and
+   * for `messages` with other choices.
    */
   readonly resend = operation<(webhook: string, options?: ResendOptions) => Promise<Resent>>({
     method: "POST",

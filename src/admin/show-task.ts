@@ -1,9 +1,9 @@
 import type { TaskStore } from "../store/store.ts";
 import { isLeft } from "../task/decide.ts";
 import type { TaskRecord } from "../task/record.ts";
-import type { StoredDelivery } from "../task/delivery.ts";
+import { deliveryOf } from "./webhooks.ts";
 import { shownLine, type LineList } from "../task/task-line.ts";
-import type { ShownLine, TaskDelivery, TaskDetails, TaskSummary } from "./admin.ts";
+import type { ShownLine, TaskDetails, TaskSummary } from "./admin.ts";
 import { actionsOn } from "./actions.ts";
 import { adminStateOf, parsed, summaryOf } from "./summary.ts";
 import { filesOf } from "./show-artifacts.ts";
@@ -77,10 +77,6 @@ function inOrderOfCalls(
   const places = new Map(entries.map(({ key }, place) => [key, place]));
   const placeOf = ({ parent }: TaskRecord): number => places.get(parent?.key ?? "") ?? Infinity;
   return children.toReversed().sort((a, b) => Math.sign(placeOf(a) - placeOf(b)) || 0);
-}
-
-function deliveryOf({ hook, event, at, tries, dueAt, problem }: StoredDelivery): TaskDelivery {
-  return { webhook: hook, event, at, tries, nextAt: dueAt, problem };
 }
 
 /** The last lines that the store keeps. */

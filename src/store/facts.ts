@@ -177,6 +177,7 @@ export function factsFor(command: TaskCommand): FactsQuery {
     case "claim_deliveries":
       return { deliveries: { hook: command.hook, now: command.now, limit: command.limit } };
     case "resend_deliveries":
+      if (command.seqs !== undefined) return {};
       return {
         deliveries: {
           hook: command.hook,

@@ -8,6 +8,8 @@ export interface Outbox {
   counts(most: number): Promise<readonly WaitingDeliveries[]>;
   /** Waiting messages about a task, among the newest `lookedThrough` of all, in the order of its changes. */
   ofTask(taskId: string, lookedThrough: number): Promise<readonly StoredDelivery[]>;
+  /** Waiting messages with a smaller `seq`, newest first. */
+  before(seq: number, limit: number): Promise<readonly StoredDelivery[]>;
 }
 
 /** Waiting messages of one webhook. */

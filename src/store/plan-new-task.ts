@@ -82,7 +82,8 @@ export function planOutbox(command: OutboxCommand, { deliveries = [], excess = [
       return planned({ ok: true }, [{ do: "retry_delivery", seq, tries, at, unsent, failure }]);
     }
     case "resend_deliveries": {
-      const writes = deliveries.map(({ seq }) => ({ do: "resend_delivery", seq, now: command.now }) as const);
+      const { now, seqs = deliveries.map(({ seq }) => seq) } = command;
+      const writes = seqs.map((seq) => ({ do: "resend_delivery", seq, now }) as const);
       return planned({ ok: true, resent: writes.length }, writes);
     }
     case "repeat_delivery": {

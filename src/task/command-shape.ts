@@ -277,7 +277,7 @@ const shapes: { readonly [N in TaskCommandName]: MembersOf<TaskCommands[N]> } = 
   claim_deliveries: { hook: text, limit: whole, until: whole },
   end_delivery: { seq: whole, tries: whole },
   retry_delivery: { seq: whole, tries: whole, at: wholeOrNull, problem: textOrNull, unsent: yes },
-  resend_deliveries: { hook: text, limit: whole, waiting: yes },
+  resend_deliveries: { hook: text, limit: whole, waiting: yes, seqs: optional(listOf(whole)) },
   repeat_delivery: { id: text, hook: text },
   trim_deliveries: { most: whole, before: whole, limit: whole },
   add_bulk_tasks: {

@@ -99,8 +99,13 @@ export interface DeliveryCommands {
     /** It was taken and not sent, which is no try. */
     readonly unsent?: true;
   };
-  /** Makes up to `limit` given-up deliveries of a webhook due again; `waiting`: those that are due later. */
-  resend_deliveries: { readonly hook: string; readonly limit: number; readonly waiting?: true };
+  /** Makes up to `limit` given-up deliveries of a webhook due again; `waiting`: those that are due later; `seqs`: just these. */
+  resend_deliveries: {
+    readonly hook: string;
+    readonly limit: number;
+    readonly waiting?: true;
+    readonly seqs?: readonly number[];
+  };
   /** Adds a delivery that says how a task stands, if it is one of which the webhook is told. */
   repeat_delivery: { readonly id: string; readonly hook: string };
   /** Deletes, oldest first, up to `limit` deliveries of changes before `before` (epoch ms), and of those beyond the newest `most`. */

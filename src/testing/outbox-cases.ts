@@ -182,6 +182,27 @@ export const outboxCases = [
       );
       assert.deepEqual(await store.outbox.ofTask("task-c", 99), []);
     },
+    "waiting messages are listed from the newest, and chosen ones are made due": async ({ store }) => {
+      for (const name of ["a", "b"]) await cancelled(store, name);
+      const all = await store.outbox.before(Number.MAX_SAFE_INTEGER, 99);
+      assert.deepEqual(
+        all.map(({ taskId, event }) => `${taskId} ${event}`),
+        ["task-b cancelled", "task-b created", "task-a cancelled", "task-a created"],
+      );
+      const [, second, third, oldest] = all.map(({ seq }) => seq);
+      assert.deepEqual(
+        (await store.outbox.before(second ?? 0, 1)).map(({ seq }) => seq),
+        [third],
+      );
+      assert.deepEqual(await store.outbox.before(oldest ?? 0, 9), []);
+      await take(store, { now: noon, until: noon + far });
+      const chosen = { type: "resend_deliveries", now: noon + 5, hook: "billing", limit: 1 } as const;
+      await store.write({ ...chosen, seqs: [second ?? 0, oldest ?? 0, 1_000_000] });
+      assert.deepEqual(
+        (await take(store, { now: noon + 5 })).map(({ seq }) => seq),
+        [oldest, second],
+      );
+    },
     "the oldest messages are dropped if there are too many, or if they are too old": async ({ store }) => {
       for (const [index, name] of ["a", "b", "c"].entries()) await cancelled(store, name, noon + index);
       const trim = async (most: number, before: number, limit = 99): Promise<number> =>

@@ -95,6 +95,10 @@ it("shows what webhooks have not been told of a task, and why", async () => {
   });
   expect((await admin.show(id)).deliveries).toEqual([
     {
+      seq: 1,
+      taskId: id,
+      tool: "work",
+      failedAt: expect.any(Number) as number,
       webhook: "main",
       event: "created",
       at: expect.any(Number) as number,

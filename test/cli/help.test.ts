@@ -3,7 +3,7 @@ import { split } from "shlex";
 import { expect, it } from "vitest";
 import { moveActionFirst, moveServerFirst } from "../../src/cli/arguments/rewrite-argv.ts";
 import type { Context } from "../../src/cli/context.ts";
-import { adminExamples } from "../../src/cli/command/admin/examples.ts";
+import { adminCommands } from "../../src/cli/admin-program.ts";
 import { allCommands } from "../../src/cli/commands.ts";
 import { firstCommands } from "../../src/cli/help-layout.ts";
 import { adminActions, makeProgram } from "../../src/cli/program.ts";
@@ -28,10 +28,10 @@ function commandsOf(command: Command, path: readonly string[] = []): readonly (r
 }
 
 const examples = Object.fromEntries([
-  ...allCommands.flatMap(([path, { examples: shown }]) =>
-    shown === undefined ? [] : [[path, shown] as const],
-  ),
-  ...Object.entries(adminExamples).map(([name, shown]) => [`admin ${name}`, shown] as const),
+  ...[
+    ...allCommands,
+    ...Object.entries(adminCommands).map(([name, declared]) => [`admin ${name}`, declared] as const),
+  ].flatMap(([path, { examples: shown }]) => (shown === undefined ? [] : [[path, shown] as const])),
 ]);
 
 const paths = commandsOf(await program()).map(([path]) => path);

@@ -14,6 +14,8 @@ const task: Drawn = {
   deliveries: [],
 };
 
+const told = { seq: 1, taskId: "a", tool: "work", failedAt: created + 100 };
+
 const attempt = { number: 1, owner: "node-a", startedAt: created, endedAt: null, end: null };
 
 const entry = {
@@ -45,7 +47,15 @@ describe("the rows of a timeline", () => {
       ],
       cancelRequestedAt: created + 50,
       deliveries: [
-        { webhook: "ops", event: "completed", at: created + 100, tries: 2, nextAt: null, problem: "500" },
+        {
+          ...told,
+          webhook: "ops",
+          event: "completed",
+          at: created + 100,
+          tries: 2,
+          nextAt: null,
+          problem: "500",
+        },
       ],
     });
     expect(rows.map(({ name, state }) => `${name}: ${state}`)).toEqual([

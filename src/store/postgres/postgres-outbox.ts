@@ -60,6 +60,7 @@ export function outboxStatements({ delivery }: Names) {
     /** For a task, among the newest ones. */
     ofTask: `SELECT ${all} FROM ${delivery}
       WHERE seq > coalesce((SELECT seq FROM ${delivery} ORDER BY seq DESC LIMIT 1 OFFSET $2), -1) AND task_id = $1 ORDER BY seq`,
+    before: `SELECT ${all} FROM ${delivery} WHERE seq < $1 AND ${knownDeliveries} ORDER BY seq DESC LIMIT $2`,
     lastFailure: `SELECT ${deliveryFailure.list()} FROM ${delivery} WHERE hook = $1 AND failed_at IS NOT NULL
       ORDER BY failed_at DESC LIMIT 1`,
   };
@@ -112,6 +113,11 @@ export class PostgresOutbox implements Outbox {
   async ofTask(taskId: string, lookedThrough: number): Promise<readonly StoredDelivery[]> {
     const { database } = this.#open();
     return deliveriesIn(await database.read(this.#sql.ofTask, [toStored(taskId), lookedThrough]));
+  }
+
+  async before(seq: number, limit: number): Promise<readonly StoredDelivery[]> {
+    const { database } = this.#open();
+    return deliveriesIn(await database.read(this.#sql.before, [seq, limit]));
   }
 }
 

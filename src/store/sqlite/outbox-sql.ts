@@ -43,6 +43,8 @@ export const countGivenUpDeliveries = `
 export const selectDeliveriesOfTask = `
   SELECT ${all} FROM delivery
   WHERE seq > coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ? + 0), -1) AND task_id = ? ORDER BY seq`;
+export const selectDeliveriesBefore = `
+  SELECT ${all} FROM delivery WHERE seq < ? AND ${knownDeliveries} ORDER BY seq DESC LIMIT ? + 0`;
 export const selectLastFailure = `
   SELECT ${deliveryFailure.list()} FROM delivery INDEXED BY delivery_failed
   WHERE hook = ? AND failed_at IS NOT NULL ORDER BY failed_at DESC LIMIT 1`;

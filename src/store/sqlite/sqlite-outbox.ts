@@ -89,6 +89,10 @@ export class SqliteOutbox {
     return deliveriesIn(this.#sql.all(sql.selectDeliveriesOfTask, lookedThrough, toStored(taskId)));
   }
 
+  before(seq: number, limit: number): readonly StoredDelivery[] {
+    return deliveriesIn(this.#sql.all(sql.selectDeliveriesBefore, seq, limit));
+  }
+
   #next(hook: string): Row | undefined {
     return this.#sql.get(sql.selectNextHook, hook);
   }

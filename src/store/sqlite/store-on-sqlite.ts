@@ -193,6 +193,7 @@ export class StoreOnSqlite implements TaskStore {
     nextDueAt: (hook) => this.#read(({ outbox }) => outbox.nextDueAt(hook)),
     counts: (most) => this.#read(({ outbox }) => outbox.counts(most)),
     ofTask: (taskId, lookedThrough) => this.#read(({ outbox }) => outbox.ofTask(taskId, lookedThrough)),
+    before: (seq, limit) => this.#read(({ outbox }) => outbox.before(seq, limit)),
   };
 
   readonly reports: NodeReports = reportsOf(

@@ -44,6 +44,7 @@ const asking: TaskSummary = {
   error: null,
 };
 
+const told = { taskId: failed.id, tool: failed.tool, failedAt: null };
 const details: TaskDetails = {
   ...failed,
   wireId: failed.id,
@@ -173,9 +174,29 @@ const details: TaskDetails = {
   output: [{ seq: 1, at: "2026-11-23T14:00:00.300Z", content: { type: "text", text: "half of it" } }],
   files: [],
   deliveries: [
-    { webhook: "billing", event: "created", at, tries: 3, nextAt: now + 90_000, problem: "answered 503" },
-    { webhook: "audit", event: "failed", at: at + 95_400, tries: 0, nextAt: at + 95_400, problem: null },
     {
+      ...told,
+      seq: 3,
+      webhook: "billing",
+      event: "created",
+      at,
+      tries: 3,
+      nextAt: now + 90_000,
+      problem: "answered 503",
+    },
+    {
+      ...told,
+      seq: 5,
+      webhook: "audit",
+      event: "failed",
+      at: at + 95_400,
+      tries: 0,
+      nextAt: at + 95_400,
+      problem: null,
+    },
+    {
+      ...told,
+      seq: 4,
       webhook: "audit",
       event: "created",
       at,

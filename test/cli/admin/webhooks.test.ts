@@ -24,6 +24,16 @@ it(
     await store.close();
 
     expect(await admin(place, "webhooks")).toMatch(/^billing\t1\t2026-11-01 .*\t1\t2026-11-01 .*HTTP 500\n$/);
+    expect(await admin(place, "deliveries", "--failed", "--state", "given_up")).toMatch(
+      /^1\tbilling\tcreated\t\S+\ttask-a\t2026-11-01T\S+\t1\tgiven up\tHTTP 500\n$/,
+    );
+    expect(await adminJson(place, "deliveries", "--task", "task-a", "--limit", "1")).toMatchObject({
+      deliveries: [{ seq: 2, event: "cancelled", problem: null }],
+      next: 2,
+    });
+    expect(await admin(place, "resend", "billing", "--messages", "2", "--messages", "7", "--dry-run")).toBe(
+      "1 message of billing would be sent again\n",
+    );
     expect(await admin(place, "resend", "billing")).toBe("1 message of billing sent again\n");
     const lastFailure = { at: noon, problem: "HTTP 500" };
     expect(await adminJson(place, "webhooks")).toEqual({

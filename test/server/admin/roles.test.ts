@@ -23,6 +23,7 @@ const needed: Readonly<Record<string, OperatorRole>> = {
   listSessions: "admin",
   endSession: "admin",
   listIncidents: "view",
+  listDeliveries: "view",
   listFailures: "view",
   listCallers: "read",
   showLatency: "view",

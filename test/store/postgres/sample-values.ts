@@ -327,6 +327,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "outbox.countWaiting": ["hook-1", limit],
   "outbox.countGivenUp": ["hook-1", limit],
   "outbox.ofTask": [id(180), 500],
+  "outbox.before": [500, 50],
   "outbox.lastFailure": ["hook-1"],
   "owner.paused": [],
   "report.write": ["owner-1", 30_000, "{}", 10],

@@ -274,6 +274,7 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   countWaitingDeliveries: ["delivery INDEX delivery_due (hook=? AND due_at>?)"],
   countGivenUpDeliveries: ["delivery INDEX delivery_due (hook=? AND due_at=?)"],
   selectDeliveriesOfTask: ["delivery INTEGER PRIMARY KEY (rowid>?)"],
+  selectDeliveriesBefore: ["delivery INTEGER PRIMARY KEY (rowid<?)"],
   upsertReport: [],
   deleteOldReports: ["report PRIMARY KEY (minute<?)"],
   selectReports: ["report PRIMARY KEY (minute>? AND minute<?)"],

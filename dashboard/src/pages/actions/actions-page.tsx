@@ -6,7 +6,7 @@ import { Problem } from "../../parts/problem.tsx";
 import { Link } from "../../routing/link.tsx";
 import { ActionTable } from "./action-table.tsx";
 import { beforeIn } from "./action-text.ts";
-import { WebhookBacklogs } from "./webhook-backlogs.tsx";
+import { WebhookMessages } from "./webhook-messages.tsx";
 
 const pageSize = 50;
 /** Pausing and resending change no task, so no change is reported. */
@@ -29,7 +29,7 @@ export function ActionsPage({ query }: { readonly query: URLSearchParams }): JSX
       <div class="heading">
         <h1>Actions</h1>
       </div>
-      <WebhookBacklogs onChange={reload} />
+      <WebhookMessages onChange={reload} />
       <section aria-labelledby="done">
         <h2 id="done">Operator actions</h2>
         {error !== undefined && <Problem error={error} reload={reload} />}

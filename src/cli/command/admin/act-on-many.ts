@@ -14,7 +14,7 @@ import {
   withAdmin,
 } from "./with-admin.ts";
 import { type ManyTasksOptions, selectionOf, selectionText } from "./selection.ts";
-import { tasksText } from "../../output/amounts.ts";
+import { bulkShown, bulkText } from "./operation-tables.ts";
 
 interface ManyTasks {
   readonly place: string;
@@ -26,13 +26,6 @@ interface ManyTasks {
 
 /** How often to look how far it is (ms). */
 const lookEveryMs = 250;
-
-const doneTo: Readonly<Record<BulkAction, string>> = {
-  cancel: "cancelled",
-  retry: "run again",
-  delete: "deleted",
-  extend: "extended",
-};
 
 /** `holdfast admin STORE cancel|retry|delete|extend --all`: applies an action to all selected tasks. */
 export async function actOnMany(context: Context, command: ManyTasks): Promise<ExitCode> {
@@ -53,26 +46,14 @@ export async function actOnMany(context: Context, command: ManyTasks): Promise<E
     const { done, created, refused, counts } = shown;
     const error = failure && { error: failure.message };
     const json: ManyTasksJson = { action, dryRun, job, counts, done, created, refused, ...error };
-    await output.say({ json, ...reportOf(shown, dryRun) });
+    const count = dryRun ? shown.counts.open : shown.counts.done;
+    const text = `${bulkText(count, action, dryRun ? "would be" : "was")}\n`;
+    await output.say({ json, text, notes: bulkShown.note(shown) });
     if (failure !== undefined && !output.json) throw failure;
     if (failure !== undefined) return exitCodeOfAdmin(failure);
     if (interrupts.signal.aborted) return interruptedBy(interrupts);
     return shown.counts.refused > 0 ? exitCodes.failed : exitCodes.done;
   });
-}
-
-/** What became of a job so far. */
-function reportOf({ action, counts, refused }: BulkJobShown, dryRun: boolean) {
-  const count = dryRun ? counts.open : counts.done;
-  const verb = dryRun ? "would be" : count === 1 ? "was" : "were";
-  return {
-    text: `${tasksText(count)} ${verb} ${doneTo[action]}\n`,
-    notes: [
-      ...refused.slice(0, 10).map(({ id, message }) => `refused: ${id}: ${message}`),
-      counts.refused > 10 && `refused: ${counts.refused - 10} more`,
-      !dryRun && counts.open > 0 && `not done: ${tasksText(counts.open)}`,
-    ],
-  };
 }
 
 async function agrees(
@@ -82,7 +63,7 @@ async function agrees(
   { interrupts }: AdminSession,
 ): Promise<boolean> {
   if (output.json || !(io.stdin.isTTY && io.stderr.isTTY)) return true;
-  const question = `${tasksText(counts.open)} will be ${doneTo[action]}: ${selectionText(options)}. Continue?`;
+  const question = `${bulkText(counts.open, action, "will be")}: ${selectionText(options)}. Continue?`;
   return confirm(io, question, interrupts);
 }
 
@@ -112,7 +93,9 @@ async function follow(
       failure ??= failureOf(error);
     }
     const { done, refused, total } = shown.counts;
-    progress.show(`${done} of ${total} ${doneTo[job.action]}${refused > 0 ? `, ${refused} refused` : ""}`);
+    progress.show(
+      `${done} of ${bulkText(total, job.action, "was")}${refused > 0 ? `, ${refused} refused` : ""}`,
+    );
   }
   return { shown, ...(failure && { failure }) };
 }
@@ -129,21 +112,4 @@ function how({ until, options }: ManyTasks): BulkOptions {
     ...(limit !== undefined && { limit }),
     ...(fromStart === true && { fromStart }),
   };
-}
-
-export interface ShowBulkOptions extends AdminOptions {
-  readonly cancel?: true;
-}
-
-/** `holdfast admin STORE bulk JOB`: shows how far a bulk action is, or ends it. */
-export async function showBulk(
-  context: Context,
-  { place, id, options }: { readonly place: string; readonly id: string; readonly options: ShowBulkOptions },
-): Promise<ExitCode> {
-  const { output } = context;
-  return withAdmin(context, { place, options }, async ({ acts, admin }) => {
-    const job = await (options.cancel === true ? acts().cancelBulk(id) : admin.bulkJob(id));
-    const { text, notes } = reportOf(job, job.state === "previewed");
-    return output.say({ json: job, text: `${job.state}, by ${job.actor}\n${text}`, notes });
-  });
 }

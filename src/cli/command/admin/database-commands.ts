@@ -1,12 +1,11 @@
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Command } from "commander";
 import type { TaskStore } from "../../../store/store.ts";
 import type { StorePlace } from "../../../store/from-url.ts";
 import { HoldfastError } from "../../../task/fault.ts";
-import { givenTo } from "../../arguments/rewrite-argv.ts";
-import { addParts, declare, type DeclaredCommand, type GivenTo } from "../../declare.ts";
-import { readTimeSpan, selecting, selectionOf } from "./selection.ts";
+import type { DatabaseCommands } from "../../admin-program.ts";
+import type { GivenTo } from "../../declare.ts";
+import { readTimeSpan, selectionOf } from "./selection.ts";
 import type { Context } from "../../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
 import type { Said } from "../../output/output.ts";
@@ -18,66 +17,19 @@ import { unlessStopped } from "../../terminal/signal-watch.ts";
 
 // The commands of `holdfast admin STORE` that need the store's database. The code of stores is loaded when one runs.
 
-const databaseCommands = declare({
-  dump: {
-    does: "copy the store to a file while servers keep running",
-    args: [["<file>", "the new file"]],
-    options: [
-      ["--since <file>", "write only what changed since this earlier dump of the store"],
-      ["--blobs <folder>", "with the files that tasks keep there, outside of the store"],
-    ],
-  },
-  load: {
-    does: "fill an empty store from a dump, of SQLite or Postgres",
-    args: [["<file>", "the dump"]],
-    options: [
-      ["--partial", "keep servers out until a later dump has been loaded too"],
-      ["--beside", "let the store be opened while servers have the original open"],
-      ["--blobs <folder>", "where files go that the dump has from outside of the store"],
-    ],
-  },
-  export: {
-    does: "print everything stored about tasks, one line of JSON each",
-    options: selecting,
-  },
-  gc: {
-    does: "delete what has expired, and free its space",
-    options: [["--full", "free all unused space; servers that use the store wait meanwhile"]],
-  },
-  keys: { does: "show what each encryption key is still needed for" },
-  reseal: { does: "encrypt everything in the store with its first key, while servers run" },
-  "rotate-secrets": {
-    does: "replace the secrets that the store made for its servers",
-    options: [
-      [
-        "--accept <time>",
-        "how long what was made with the old ones counts; 0s: no longer",
-        { default: "1h" },
-      ],
-    ],
-  },
-  "delete-principal": {
-    does: "delete everything the store has about a caller",
-    args: [["<principal>", "the caller"]],
-    options: [
-      ["--yes", "skip the confirmation"],
-      ["--grace <time>", "how long running handlers may take to finish", { default: "10s" }],
-    ],
-  },
-});
-
-type Commands = typeof databaseCommands;
-
 interface Place {
   /** As it was typed. */
   readonly store: string;
   readonly at: StorePlace;
 }
 
-type Given<Name extends keyof Commands> = Place & GivenTo<Commands[Name]>;
+type Given<Name extends keyof DatabaseCommands> = Place & GivenTo<DatabaseCommands[Name]>;
 
 const code: {
-  readonly [Name in keyof Commands]: (context: Context, given: Given<Name>) => Promise<Said | ExitCode>;
+  readonly [Name in keyof DatabaseCommands]: (
+    context: Context,
+    given: Given<Name>,
+  ) => Promise<Said | ExitCode>;
 } = {
   dump,
   load,
@@ -92,24 +44,18 @@ const code: {
 /** A store, opened as by any operator. */
 type OpenSession = AdminSession & { readonly store: TaskStore };
 
-export function addDatabaseCommands(
-  command: (name: string, does: string) => Command,
+/** Runs a command by its name, with what was typed. */
+export async function runOnDatabase(
   context: Context,
-  end: (code: ExitCode) => void,
-): void {
-  for (const [name, declared] of Object.entries<DeclaredCommand>(databaseCommands)) {
-    const made = command(name, declared.does);
-    addParts(made, declared);
-    const run = code[name as keyof Commands] as (context: Context, given: never) => Promise<Said | ExitCode>;
-    made.action(async (store: string, ...others: readonly unknown[]) => {
-      try {
-        const at = await storePlace(context, store);
-        const done = await run(context, { ...givenTo(made, [store, ...others]), at } as never);
-        end(typeof done === "number" ? done : await context.output.say(done));
-      } catch (error) {
-        throw adminFailure(error);
-      }
-    });
+  name: keyof DatabaseCommands,
+  given: { readonly store: string },
+): Promise<ExitCode> {
+  const run = code[name] as (context: Context, given: never) => Promise<Said | ExitCode>;
+  try {
+    const done = await run(context, { ...given, at: await storePlace(context, given.store) } as never);
+    return typeof done === "number" ? done : await context.output.say(done);
+  } catch (error) {
+    throw adminFailure(error);
   }
 }
 

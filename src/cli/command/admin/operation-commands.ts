@@ -1,42 +1,23 @@
 import { setTimeout } from "node:timers/promises";
-import type { Command } from "commander";
 import * as z from "zod/mini";
 import { parametersOf, type Parameter } from "../../../admin/endpoint/request.ts";
 import { call, type Input, type Operation } from "../../../admin/operation.ts";
-import { acts, reads } from "../../../admin/operations.ts";
+import { acts, type Admin, reads } from "../../../admin/operations.ts";
 import type { Schema } from "../../../admin/shape.ts";
 import type { BulkAction } from "../../../task/bulk.ts";
 import { countOf, oneTask, optionOf, pastTime, selectingMany, wordOf } from "./selection.ts";
 import { exactJson } from "../../arguments/parse-arguments.ts";
-import { addParts, type DeclaredOption, idForms } from "../../declare.ts";
+import { type DeclaredCommand, type DeclaredOption, idForms } from "../../declare.ts";
 import type { Context } from "../../context.ts";
 import type { ExitCode } from "../../errors.ts";
 import { type AdminOptions, findTask } from "./with-admin.ts";
-import { actPages, readPages, type Page } from "./operation-pages.ts";
+import { actPages, readPages, topPage, type Page } from "./operation-pages.ts";
+import { movesCursor } from "../../terminal/in-foreground.ts";
 import { Progress } from "../../terminal/text.ts";
 import { behindText } from "./task-table.ts";
 
 // The commands of operations. Name, words, arguments, options and `--json` come from the table of operations, and the rest from
-// `operation-pages.ts`: a new operation is an entry there, and a page here. Commands that show several operations together, or act on many
-// tasks, have files of their own.
-
-interface OperationCommand {
-  readonly operation: Operation;
-  readonly page: Page<unknown>;
-}
-
-const pagedOperations: readonly OperationCommand[] = [
-  ...pagedOf(reads, readPages),
-  ...pagedOf(acts, actPages),
-];
-
-function pagedOf(operations: object, pages: object): readonly OperationCommand[] {
-  const pageOf = new Map(Object.entries(pages) as [string, Page<unknown>][]);
-  return (Object.values(operations) as Operation[]).flatMap((operation) => {
-    const page = pageOf.get(operation.name);
-    return page === undefined ? [] : [{ operation, page }];
-  });
-}
+// `operation-pages.ts`: a new operation is an entry there, and a page here.
 
 const words: Readonly<Record<string, string>> = {
   id: idForms,
@@ -46,46 +27,63 @@ const words: Readonly<Record<string, string>> = {
   session: "its id, as sessions prints it, or the start of it",
 };
 
-/** Adds a command for each operation that has a page. */
-export function addOperationCommands(
-  command: (name: string, description: string, acts: boolean) => Command,
-  context: Context,
-  end: (code: ExitCode) => void,
-): void {
-  for (const each of pagedOperations) {
-    const { operation, page } = each;
-    const { name, summary, method } = operation;
-    const does = page.does ?? `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`;
-    const made = command(wordOf(name), does, method !== "GET");
-    const inPath = namesIn(operation).map((word) => [`<${word}>`, words[word] ?? ""] as const);
-    const own = page.options ?? parametersOf(operation).map(optionFor);
-    addParts(made, {
-      args: page.args ?? (page.all ? [["[id]", `${idForms}; or --all`]] : inPath),
-      options: [...(page.all ? selectingMany : []), ...own],
-    });
-    const count = made.registeredArguments.length - 1; // the store is one of them
-    made.action(async (place: string, ...given: readonly unknown[]) => {
-      const typed = given.slice(0, count).flat() as string[];
-      end(await run(context, each, place, typed, given[count] as Options));
-    });
-  }
+const as = ["--as <name>", "record actions under this name instead of your user name"] as const;
+
+const inEpochMs = " (epoch ms)";
+
+interface OperationCommand {
+  readonly name: string;
+  readonly declared: DeclaredCommand;
+  readonly operation: Operation;
+  readonly page: Page<unknown>;
+}
+
+export const operationCommands: readonly OperationCommand[] = [
+  ...commandsOf(reads, readPages),
+  commandOf(reads.counts, topPage as Page<unknown>),
+  ...commandsOf(acts, actPages),
+];
+
+function commandsOf(operations: object, pages: object): readonly OperationCommand[] {
+  const pageOf = new Map(Object.entries(pages) as [string, Page<unknown>][]);
+  return (Object.values(operations) as Operation[]).flatMap((operation) => {
+    const page = pageOf.get(operation.name);
+    return page === undefined ? [] : [commandOf(operation, page)];
+  });
+}
+
+function commandOf(operation: Operation, page: Page<unknown>): OperationCommand {
+  const { summary, method } = operation;
+  const { all, examples } = page;
+  const inPath = namesIn(operation).map((word) => [`<${word}>`, words[word] ?? ""] as const);
+  const own = page.options ?? parametersOf(operation).map(optionFor);
+  const declared = {
+    does: page.does ?? `${summary.slice(0, 1).toLowerCase()}${summary.slice(1)}`,
+    args: page.args ?? (all ? ([["[id]", `${idForms}; or --all`]] as const) : inPath),
+    options: [...(method === "GET" ? [] : [as]), ...(all ? selectingMany : []), ...own],
+    examples,
+  };
+  return { name: page.command ?? wordOf(operation.name), declared, operation, page };
 }
 
 /** How often to look how far something is (ms). */
 const lookEveryMs = 500;
 
-type Options = AdminOptions & Input & { readonly json?: true };
+/** What was typed, by the names of arguments and options. */
+export interface Typed extends Input {
+  readonly store: string;
+  readonly options: AdminOptions & Input & { readonly json?: true };
+}
 
-async function run(
+export async function runOperation(
   context: Context,
   { operation, page }: OperationCommand,
-  place: string,
-  given: readonly string[],
-  { as, json: _, ...options }: Options,
+  { store: place, options: { as: name, json: _, ...options }, ...named }: Typed,
 ): Promise<ExitCode> {
   const { output, io } = context;
-  const actor = as === undefined ? {} : { as };
-  const typed = (await page.typed?.(given, options, io)) ?? { ...options, ...named(operation, given) };
+  const actor = name === undefined ? {} : { as: name };
+  const given = Object.values(named).flat() as string[];
+  const typed = (await page.typed?.(given, options, io)) ?? { ...options, ...named };
   if (page.all) {
     const id = oneTask(typed["id"], options, page.all.alone);
     if (id === undefined) {
@@ -96,9 +94,13 @@ async function run(
     }
   }
   const { withAdmin } = await import("./with-admin.ts");
+  const { live } = page;
+  if (live !== undefined && options["once"] !== true && !output.json && movesCursor(io.stdout, io.env)) {
+    const { watch } = await import("./watch.ts");
+    return watch(context, place, live);
+  }
   return withAdmin(context, { place, options: actor }, async ({ admin, acts: act, now, actor: reader }) => {
-    const { id } = typed;
-    const whole = { ...typed, ...(typeof id === "string" && { id: await findTask(admin, id) }) };
+    const { task: _task, ...whole } = { ...typed, ...(await idsOf(typed, admin)) };
     const input = page.input
       ? await page.input(whole, { admin, now: now() })
       : { ...whole, ...valuesOf(operation, whole, now()) };
@@ -117,19 +119,26 @@ async function run(
     return await output.say({
       json: page.json?.(got, input) ?? (got as object),
       // Programs get any answer, also one that cannot be shown.
-      text: output.json ? "" : page.text(got, input, { now: now(), cells: output.columns }),
-      notes: [page.note?.(got) ?? false, behindText(got)],
+      text: output.json ? "" : page.text(got, input, { now: now(), cells: output.columns, place }),
+      notes: [...[page.note?.(got) ?? false].flat(), behindText(got)],
     });
   });
 }
 
-function namesIn({ path }: Operation): readonly string[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+/** The ids of tasks that were typed, which may be the start of one. */
+async function idsOf(typed: Input, admin: Admin): Promise<Input> {
+  const given = (
+    [
+      ["id", typed["id"]],
+      ["taskId", typed["task"]],
+    ] as const
+  ).flatMap(([name, id]) => (typeof id === "string" ? [[name, id] as const] : []));
+  const found = given.map(async ([name, id]) => [name, await findTask(admin, id)] as const);
+  return Object.fromEntries<string>(await Promise.all(found));
 }
 
-/** The members of the input that are in the path. */
-function named(operation: Operation, typed: readonly string[]): Input {
-  return Object.fromEntries(namesIn(operation).map((name, at) => [name, typed[at]]));
+function namesIn({ path }: Operation): readonly string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
 }
 
 /** A time is told by its words: it is given as a date, or as how long ago it was. */
@@ -141,10 +150,16 @@ function optionFor({ name, schema }: Parameter): DeclaredOption {
   if (isTime(schema))
     return [`${option} <time>`, told.replace(inEpochMs, " (a date, or 2h for two hours ago)")];
   if (schema instanceof z.ZodMiniNumber) return [`${option} <count>`, told, { parse: countOf }];
+  if (schema instanceof z.ZodMiniArray)
+    return [`${option} <number>`, `${told}; can be repeated`, { parse: collectCounts }];
+  if (schema instanceof z.ZodMiniEnum)
+    return [`${option} <name>`, told, { choices: schema.options.map(String) }];
   return [`${option} <text>`, told];
 }
 
-const inEpochMs = " (epoch ms)";
+function collectCounts(text: string, before: unknown = []): readonly number[] {
+  return [...(before as readonly number[]), countOf(text)];
+}
 
 function wordsOf(schema: Schema): string {
   const { description = "" } = z.globalRegistry.get(schema) ?? {};

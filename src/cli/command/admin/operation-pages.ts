@@ -3,15 +3,15 @@ import type { NodeSummary } from "../../../admin/activity.ts";
 import type { Input } from "../../../admin/operation.ts";
 import type { Admin, AdminActs, AdminReads } from "../../../admin/operations.ts";
 import { countOf, readTimeSpan, selecting, selectionOf, untilOf } from "./selection.ts";
-import { type DeclaredArgument, type DeclaredOption, idForms } from "../../declare.ts";
+import { type DeclaredArgument, type DeclaredOption, type Example, idForms } from "../../declare.ts";
 import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
 import { tasksText, timeText } from "../../output/amounts.ts";
 import { fittedTable } from "../../output/table.ts";
+import type { TopJson } from "../../output/json-shapes.ts";
 import { actionColumns, taskReport } from "./show-task.ts";
 import { answersTo, readAnswer } from "./answer-task.ts";
-import { countTable, taskTable } from "./task-table.ts";
-import { findTask } from "./with-admin.ts";
+import { countTable, readTop, type Shown, taskTable, topText, usualTasks } from "./task-table.ts";
 import {
   activityTables,
   callerTable,
@@ -20,7 +20,8 @@ import {
   latencyTable,
   nodeTable,
   sessionTable,
-  type Shown,
+  bulkShown,
+  deliveryTable,
   webhookTable,
 } from "./operation-tables.ts";
 
@@ -32,7 +33,10 @@ export interface Page<Gives> {
   /** For programs, where it is not the answer as it is. */
   readonly json?: (given: Gives, input: Input) => object;
   /** On stderr, for people. */
-  readonly note?: (given: Gives) => string | undefined;
+  readonly note?: (given: Gives) => Note | readonly Note[];
+  /** Its name, where it is not that of the operation. */
+  readonly command?: string;
+  readonly examples: readonly Example[];
   /** What the command does, where the summary of the operation is not all of it. */
   readonly does?: string;
   /** With `--all`, it is done to all selected tasks. `alone`: the options that are for one task. */
@@ -51,7 +55,11 @@ export interface Page<Gives> {
   readonly later?: (admin: AdminReads, given: Gives) => Promise<Gives | undefined>;
   /** How far it is, while that is looked at. */
   readonly progress?: (given: Gives) => string;
+  /** What a terminal shows of it, again and again. `rows`: how many lines there are. */
+  readonly live?: (admin: AdminReads, shown: Shown & { readonly rows: number }) => Promise<string>;
 }
+
+type Note = string | false;
 
 interface Session {
   readonly admin: Admin;
@@ -69,56 +77,107 @@ const limited = ["--limit <count>", "list at most this many", { parse: countOf, 
 
 export const readPages: Pages<AdminReads> = {
   list: {
+    examples: [
+      ["holdfast admin tasks.db list --tool report --older-than 1h", "lists tasks created over an hour ago"],
+    ],
     options: [...selecting, limited, ["--after <id>", "only tasks older than this one"]],
     input: ({ limit, after, ...selection }, { now }) => ({ ...selectionOf(selection, now), limit, after }),
     give: listed,
     text: ({ tasks }, _, { now, cells }) => taskTable(tasks, now, cells),
-    note: ({ next }) => (next === null ? undefined : `For more, add --after ${next}`),
+    note: ({ next }) => next !== null && `For more, add --after ${next}`,
   },
-  show: { text: (task, _, { now, cells }) => taskReport(task, now, cells) },
-  counts: { text: (counts, _, { cells }) => countTable(counts, cells) },
+  show: {
+    examples: [["holdfast admin tasks.db show 01a200", "shows everything stored about a task"]],
+    text: (task, _, { now, cells }) => taskReport(task, now, cells),
+  },
+  counts: {
+    examples: [["holdfast admin tasks.db counts", "prints a line for each tool"]],
+    text: (counts, _, { cells }) => countTable(counts, cells),
+  },
   failures: {
+    examples: [["holdfast admin tasks.db failures report", "groups failed tasks by cause"]],
     json: (failures, { tool }) => ({ tool, failures }),
     text: (failures, _, shown) => failureTable(failures, shown),
   },
   incidents: {
+    examples: [["holdfast admin tasks.db incidents", "lists why tasks fail now, since when and for whom"]],
     json: (incidents) => ({ incidents }),
     text: (incidents, _, shown) => incidentTable(incidents, shown),
   },
   webhooks: {
+    examples: [["holdfast admin tasks.db webhooks", "prints a line for each webhook"]],
     json: (webhooks) => ({ webhooks }),
     text: (webhooks, _, { cells }) => webhookTable(webhooks, cells),
   },
-  actions: {
-    options: [
-      ["--task <id>", "only actions on this task"],
-      ["--principal <name>", "only reads, exports and erasures of this caller's data"],
-      ["--before <number>", "only actions before this number", { parse: countOf }],
-      limited,
+  deliveries: {
+    examples: [
+      [
+        "holdfast admin tasks.db deliveries --failed",
+        "lists messages that failed, and when they are tried again",
+      ],
+      [
+        "holdfast admin tasks.db deliveries --state given_up --changed-from 2d",
+        "lists those given up, of two days",
+      ],
     ],
-    input: async ({ task, ...others }, { admin }) =>
-      typeof task === "string" ? { ...others, taskId: await findTask(admin, task) } : others,
+    text: ({ deliveries }, _, shown) => deliveryTable(deliveries, shown),
+    note: ({ next }) => next !== null && `For more, add --after ${next}`,
+  },
+  actions: {
+    examples: [["holdfast admin tasks.db actions --task 01a200", "lists who did what to the task"]],
     json: (actions) => ({ actions }),
     text: (actions, _, { cells }) => fittedTable(actionColumns, actions, cells),
   },
-  activity: { text: (activity, _, { cells }) => activityTables(activity, cells) },
+  activity: {
+    examples: [["holdfast admin tasks.db activity --minutes 15", "counts what ended, by tool, and refusals"]],
+    text: (activity, _, { cells }) => activityTables(activity, cells),
+  },
   callers: {
+    examples: [
+      ["holdfast admin tasks.db callers --minutes 1440 --by time", "lists who kept servers busy today"],
+    ],
     text: (callers, _, { cells }) => callerTable(callers, cells),
     note: ({ tasks, from }) => `Of the ${tasksText(tasks)} created since ${timeText(from)}`,
   },
   latency: {
+    examples: [["holdfast admin tasks.db latency report", "lists the slowest steps of the tool first"]],
     text: (latency, _, { cells }) => latencyTable(latency, cells),
     note: ({ tasks }) => `Of the newest ${tasksText(tasks)} that have ended`,
   },
-  nodes: { json: (nodes) => ({ nodes }), text: (nodes, _, { cells }) => nodeTable(nodes, cells) },
+  nodes: {
+    examples: [["holdfast admin tasks.db nodes", "prints a line for each process"]],
+    json: (nodes) => ({ nodes }),
+    text: (nodes, _, { cells }) => nodeTable(nodes, cells),
+  },
+  bulkJob: {
+    command: "bulk",
+    examples: [["holdfast admin tasks.db bulk 01a200", "shows how far an action on many tasks has come"]],
+    does: "show how far a command with --all is",
+    args: [["<job>", "the job that --json and actions name"]],
+    input: ({ job }) => ({ id: job }),
+    ...bulkShown,
+  },
   sessions: {
+    examples: [["holdfast admin tasks.db sessions", "lists who is logged in to a dashboard"]],
     json: (sessions) => ({ sessions }),
     text: (sessions, _, { cells }) => sessionTable(sessions, cells),
   },
 };
 
+/** Live on a terminal, until a key ends it. */
+export const topPage: Page<TopJson> = {
+  command: "top",
+  examples: [["holdfast admin tasks.db top", "shows live counts until you press q"]],
+  does: "watch tools and unfinished tasks live; press q to quit",
+  options: [["--once", "print it once and exit"]],
+  give: (admin) => readTop(admin, usualTasks),
+  text: (top, _, shown) => topText(top, shown),
+  live: async (admin, shown) => topText(await readTop(admin, shown.rows), shown),
+};
+
 export const actPages: Pages<AdminActs> = {
   answer: {
+    examples: [["holdfast admin tasks.db answer 01a200 --accept sure=true", "answers in place of the user"]],
     does: "answer a task's question",
     args: [
       ["<id>", idForms],
@@ -135,22 +194,40 @@ export const actPages: Pages<AdminActs> = {
       `answered "${Object.keys(answers as object).join()}" of ${String(id)}; the task is now ${state}\n`,
   },
   cancel: {
+    examples: [
+      [
+        "holdfast admin tasks.db cancel --all --tool report --dry-run",
+        "prints how many tasks would be cancelled",
+      ],
+    ],
     does: "cancel a task, or all selected ones",
     all: {},
     text: (_, { id }) => `cancelled ${String(id)}\n`,
   },
   retry: {
+    examples: [
+      [
+        "holdfast admin tasks.db retry 01a200 --keep-up-to upload",
+        "keeps steps up to upload, and runs the rest again",
+      ],
+    ],
     does: "run a finished task again as a new one that keeps what succeeded, or all selected ones",
     all: { alone: ["arguments", "keepUpTo"] },
     text: (task, { id }) => `${String(id)} runs again as ${task.id}\n`,
   },
   delete: {
+    examples: [
+      ["holdfast admin tasks.db delete --all --state completed --older-than 7d", "asks before it deletes"],
+    ],
     does: "delete a finished task, or all selected ones",
     all: {},
     json: (_, { id }) => ({ id }),
     text: (_, { id }) => `deleted ${String(id)}\n`,
   },
   extend: {
+    examples: [
+      ["holdfast admin tasks.db extend 01a200 2d", "lets it run, or keeps it, until two days from now"],
+    ],
     does: "let a task run longer, or keep a finished one longer, or do so for all selected ones",
     all: {},
     args: [["<words...>", "[id] and its new end: 2d from now, a date, or never"]],
@@ -162,8 +239,18 @@ export const actPages: Pages<AdminActs> = {
     },
     text: (_, { id }) => `extended ${String(id)}\n`,
   },
-  unblock: { text: ({ id }) => `${id} is tried again\n` },
+  unblock: {
+    examples: [["holdfast admin tasks.db unblock 01a200", "tries it with the code that runs now"]],
+    text: ({ id }) => `${id} is tried again\n`,
+  },
   drain: {
+    examples: [
+      ["holdfast admin tasks.db drain", "says when the only server can be stopped"],
+      [
+        "holdfast admin tasks.db drain 657cbd55 --within 2m",
+        "gives running steps of this process two minutes",
+      ],
+    ],
     does: "let a process take nothing new, finish or hand over what it has, and say when it is empty",
     args: [["[node]", "its id, or the start of it; needed if several processes serve the store"]],
     options: [
@@ -184,18 +271,40 @@ export const actPages: Pages<AdminActs> = {
     text: (node) => `${node.host ?? node.id}:${node.pid ?? ""} ${drainText(node)}\n`,
   },
   pause: {
+    examples: [["holdfast admin tasks.db pause report", "calls are still accepted, but wait"]],
     json: (_, { tool }) => ({ tool, paused: true }),
     text: (_, { tool }) => `paused ${String(tool)}\n`,
   },
   resume: {
+    examples: [["holdfast admin tasks.db resume report", "starts the tasks that waited"]],
     json: (_, { tool }) => ({ tool, paused: false }),
     text: (_, { tool }) => `resumed ${String(tool)}\n`,
   },
   mark: {
+    examples: [
+      [
+        'holdfast admin tasks.db mark c0123456789abcdef --mute --note "fixed in 4"',
+        "shows it after the others, with the note",
+      ],
+    ],
     text: ({ cause, muted, note }) =>
       `${cause} is ${muted ? "" : "not "}muted${note === null ? "" : `, with the note: ${note}`}\n`,
   },
+  cancelBulk: {
+    examples: [["holdfast admin tasks.db cancel-bulk 01a200", "leaves alone what it has not come to yet"]],
+    does: "stop a command with --all that is under way; what is done stays done",
+    args: [["<job>", "the job that --json and actions name"]],
+    input: ({ job }) => ({ id: job }),
+    ...bulkShown,
+  },
   resend: {
+    examples: [
+      ["holdfast admin tasks.db resend billing", "resends them within a minute"],
+      [
+        "holdfast admin tasks.db resend billing --waiting --changed-from 2h --dry-run",
+        "counts all that an outage of two hours may have lost",
+      ],
+    ],
     json: (resent, { webhook }) => ({ webhook, ...resent }),
     text: ({ resent, delivered }, { webhook, changedFrom, dryRun }) => {
       const messages = `${resent} ${resent === 1 ? "message" : "messages"} of ${String(webhook)}`;
@@ -204,6 +313,7 @@ export const actPages: Pages<AdminActs> = {
     },
   },
   endSession: {
+    examples: [["holdfast admin tasks.db end-session 3f9c01aa", "logs the operator out within a second"]],
     input: async ({ session }, { admin }) => ({ session: await findSession(admin, String(session)) }),
     json: (_, { session }) => ({ session }),
     text: (_, { session }) => `ended ${String(session)}\n`,

@@ -1,20 +1,15 @@
 import type { Activity, NodeSummary } from "../../../admin/activity.ts";
+import type { BulkAction, BulkJobShown } from "../../../admin/bulk-job.ts";
 import type { FailureGroup, Incident } from "../../../admin/incident-shapes.ts";
 import type { OperatorSession } from "../../../admin/incident-operations.ts";
 import type { Callers, ToolLatency } from "../../../admin/usage-shapes.ts";
-import type { WebhookBacklog } from "../../../admin/webhook-shapes.ts";
-import { spanText, timeText } from "../../output/amounts.ts";
+import type { TaskDelivery, WebhookBacklog } from "../../../admin/webhook-shapes.ts";
+import { spanText, tasksText, timeText } from "../../output/amounts.ts";
 import { type Column, fittedTable } from "../../output/table.ts";
 import { duration } from "../../terminal/text.ts";
-import { idText, shownId } from "./task-table.ts";
+import { idText, shownId, type Shown } from "./task-table.ts";
 
 // What operations give, as tables for people.
-
-export interface Shown {
-  readonly now: number;
-  /** The width of the terminal; undefined for programs. */
-  readonly cells: number | undefined;
-}
 
 export function failureTable(failures: readonly FailureGroup[], { now, cells }: Shown): string {
   const columns: readonly Column<FailureGroup>[] = [
@@ -66,6 +61,47 @@ export function webhookTable(webhooks: readonly WebhookBacklog[], cells: number 
   ];
   return fittedTable(columns, webhooks, cells);
 }
+
+export function deliveryTable(deliveries: readonly TaskDelivery[], { now, cells }: Shown): string {
+  const columns: readonly Column<TaskDelivery>[] = [
+    ["NUMBER", 6, ({ seq }) => seq, "right"],
+    ["WEBHOOK", 8, ({ webhook }) => webhook],
+    ["EVENT", 9, ({ event }) => event],
+    ["TOOL", 8, ({ tool }) => tool],
+    ["TASK", shownId, ({ taskId }) => idText(taskId, cells)],
+    ["CHANGED", 7, ({ at }) => agoText(at, now, cells)],
+    ["TRIES", 5, ({ tries }) => tries, "right"],
+    ["NEXT", 20, ({ nextAt }) => (nextAt === null ? "given up" : timeText(nextAt))],
+    ["LAST ERROR", 12, ({ problem }) => problem],
+  ];
+  return fittedTable(columns, deliveries, cells);
+}
+
+const doneTo: Readonly<Record<BulkAction, string>> = {
+  cancel: "cancelled",
+  retry: "run again",
+  delete: "deleted",
+  extend: "extended",
+};
+
+/** Such as `3 tasks were cancelled`. */
+export function bulkText(count: number, action: BulkAction, verb: "will be" | "would be" | "was"): string {
+  return `${tasksText(count)} ${verb === "was" && count !== 1 ? "were" : verb} ${doneTo[action]}`;
+}
+
+/** What became of a job so far. */
+export const bulkShown = {
+  text: ({ action, actor, state, counts }: BulkJobShown): string => {
+    const isDry = state === "previewed";
+    const done = bulkText(isDry ? counts.open : counts.done, action, isDry ? "would be" : "was");
+    return `${state}, by ${actor}\n${done}\n`;
+  },
+  note: ({ state, counts, refused }: BulkJobShown): readonly (string | false)[] => [
+    ...refused.slice(0, 10).map(({ id, message }) => `refused: ${id}: ${message}`),
+    counts.refused > 10 && `refused: ${counts.refused - 10} more`,
+    state !== "previewed" && counts.open > 0 && `not done: ${tasksText(counts.open)}`,
+  ],
+};
 
 type ToolActivity = Activity["tools"][number];
 

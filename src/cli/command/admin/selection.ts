@@ -6,9 +6,9 @@ import type { Input } from "../../../admin/operation.ts";
 import type { AdminTaskState, AdminWaitReason, TaskSelection } from "../../../admin/admin.ts";
 import { adminTaskStates, adminWaitReasons } from "../../../admin/task-state.ts";
 
-/** The option for a member: `--keep-up-to` for `keepUpTo`. */
+/** The option for a member: `--keep-up-to` for `keepUpTo`, and `--task` for `taskId`. */
 export function optionOf(name: string): string {
-  return `--${wordOf(name)}`;
+  return `--${wordOf(name.replace(/Id$/, ""))}`;
 }
 
 /** The command of an operation: `end-session` for `endSession`. */

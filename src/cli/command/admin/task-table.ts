@@ -1,7 +1,17 @@
-import type { Counts, TaskSummary, ToolCounts, WaitCounts } from "../../../admin/admin.ts";
+import type { AdminTaskState, Counts, TaskSummary, ToolCounts, WaitCounts } from "../../../admin/admin.ts";
+import type { AdminReads } from "../../../admin/operations.ts";
+import type { TopJson } from "../../output/json-shapes.ts";
 import { type Column, fittedTable } from "../../output/table.ts";
 import { spanText, timeText } from "../../output/amounts.ts";
-import { duration } from "../../terminal/text.ts";
+import { duration, fit } from "../../terminal/text.ts";
+
+export interface Shown {
+  readonly now: number;
+  /** The width of the terminal; undefined for programs. */
+  readonly cells: number | undefined;
+  /** The store, as it was typed. */
+  readonly place: string;
+}
 
 /** Enough of an id to distinguish tasks that were not created in the same millisecond, and usually those too. */
 export const shownId = 16;
@@ -87,7 +97,7 @@ export function countTable({ tools, most }: Counts, cells: number | undefined): 
 }
 
 /** The totals of running, asking and queued tasks. */
-export function totalsText({ tools, most }: Counts): string {
+function totalsText({ tools, most }: Counts): string {
   const sum = (name: CountName): string =>
     countText(
       tools.reduce((total, tool) => total + tool[name], 0),
@@ -106,4 +116,29 @@ function isEstimate({ estimated = [] }: ToolCounts, name: CountName): boolean {
 function countText(count: number, most: number, isEstimated: boolean): string {
   if (isEstimated) return `~${count}`;
   return count >= most ? `${most}+` : String(count);
+}
+
+const openStates: readonly AdminTaskState[] = ["running", "input_required", "blocked", "waiting", "queued"];
+
+/** The number of unfinished tasks to list if the room for them is unknown. */
+export const usualTasks = 20;
+
+export async function readTop(admin: AdminReads, limit: number): Promise<TopJson> {
+  const [counts, { tasks }] = await Promise.all([
+    admin.counts(),
+    admin.list({ states: openStates, limit: Math.max(1, limit) }),
+  ]);
+  return { counts, tasks };
+}
+
+export function topText({ counts, tasks }: TopJson, { now, cells, place }: Shown): string {
+  const head = fit(`${timeText(now)}  ${placeText(place)}`, cells ?? Infinity, true);
+  return [`${head}\n${totalsText(counts)}`, countTable(counts, cells), taskTable(tasks, now, cells)].join(
+    "\n",
+  );
+}
+
+/** A URL may contain a password. */
+function placeText(place: string): string {
+  return place.replace(/\/\/[^/@]*@/, "//").replace(/\?.*$/s, "");
 }

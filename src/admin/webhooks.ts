@@ -1,7 +1,8 @@
 import type { TaskStore } from "../store/store.ts";
 import type { ActionBy } from "../task/record.ts";
 import type { TaskActs } from "./act-on-task.ts";
-import type { Resent, ResendOptions } from "./webhook-shapes.ts";
+import type { StoredDelivery } from "../task/delivery.ts";
+import type { DeliveryPage, DeliveryQuery, Resent, ResendOptions, TaskDelivery } from "./webhook-shapes.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { invalid } from "./operation.ts";
 import { newestTasks } from "./select-tasks.ts";
@@ -29,7 +30,15 @@ export async function resend(
   tasks: TaskActs,
   { webhook, options, by, now }: Resending,
 ): Promise<Resent> {
-  const { waiting = false, changedFrom, changedBefore, tool, dryRun = false } = options;
+  const { messages, waiting = false, changedFrom, changedBefore, tool, dryRun = false } = options;
+  if (messages !== undefined) {
+    if (waiting || (changedFrom ?? changedBefore ?? tool) !== undefined)
+      throw invalid("Give messages by their numbers, or say which to select, not both.");
+    const seqs = await waitingOf(store, webhook, messages);
+    const chosen = { type: "resend_deliveries", hook: webhook, limit: page, seqs } as const;
+    if (!dryRun) await tasks.write<"resend_deliveries">({ ...chosen, ...by() });
+    return { resent: seqs.length, delivered: 0 };
+  }
   if (changedFrom === undefined && (changedBefore ?? tool) !== undefined)
     throw invalid("Give changedFrom: from when on the tasks changed whose messages were delivered.");
   const delivered = async (tell: (id: string) => Promise<boolean>): Promise<number> => {
@@ -58,6 +67,61 @@ export async function resend(
     return result.ok && result.repeated;
   };
   return { resent, delivered: await delivered(tell) };
+}
+
+/** Which of these messages the webhook has still not accepted. */
+async function waitingOf(
+  { outbox }: TaskStore,
+  webhook: string,
+  messages: readonly number[],
+): Promise<readonly number[]> {
+  const found = await Promise.all(
+    [...new Set(messages)].map(async (seq) => {
+      const [newest] = (await outbox?.before(seq + 1, 1)) ?? [];
+      return newest?.seq === seq && newest.hook === webhook ? [seq] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** A page of what webhooks have not accepted. Looks through so many messages at most. */
+export async function deliveriesIn(
+  { outbox }: TaskStore,
+  { limit = 50, after = Number.MAX_SAFE_INTEGER, ...query }: DeliveryQuery,
+): Promise<DeliveryPage> {
+  const deliveries: TaskDelivery[] = [];
+  let before = after;
+  for (let looked = 0; looked < mostCounted; looked += page) {
+    const found = (await outbox?.before(before, page)) ?? [];
+    for (const each of found) {
+      before = each.seq;
+      if (matches(each, query) && deliveries.push(deliveryOf(each)) === limit)
+        return { deliveries, next: before };
+    }
+    if (found.length === 0) return { deliveries, next: null };
+  }
+  return { deliveries, next: before };
+}
+
+function matches(
+  { hook, dueAt, failedAt, tool, taskId, at }: StoredDelivery,
+  query: Omit<DeliveryQuery, "limit" | "after">,
+): boolean {
+  const { webhook = hook, state, failed = false, changedFrom = 0, changedBefore = Infinity } = query;
+  return (
+    hook === webhook &&
+    (state === undefined || (state === "given_up") === (dueAt === null)) &&
+    (!failed || failedAt !== null) &&
+    tool === (query.tool ?? tool) &&
+    taskId === (query.taskId ?? taskId) &&
+    at >= changedFrom &&
+    at < changedBefore
+  );
+}
+
+export function deliveryOf({ hook, dueAt, ...each }: StoredDelivery): TaskDelivery {
+  const { seq, event, taskId, tool, at, tries, failedAt, problem } = each;
+  return { seq, webhook: hook, event, taskId, tool, at, tries, nextAt: dueAt, failedAt, problem };
 }
 
 /** The ids of tasks of which the webhook is told and that changed in the range, newest first. */
