@@ -27,12 +27,12 @@ function commandsOf(command: Command, path: readonly string[] = []): readonly (r
   });
 }
 
-const examples = Object.fromEntries([
-  ...[
+const examples = Object.fromEntries(
+  [
     ...allCommands,
     ...Object.entries(adminCommands).map(([name, declared]) => [`admin ${name}`, declared] as const),
   ].flatMap(([path, { examples: shown }]) => (shown === undefined ? [] : [[path, shown] as const])),
-]);
+);
 
 const paths = commandsOf(await program()).map(([path]) => path);
 
