@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { TaskStore } from "../../../store/store.ts";
 import type { StorePlace } from "../../../store/from-url.ts";
 import { HoldfastError } from "../../../task/fault.ts";
-import type { DatabaseCommands } from "../../admin-program.ts";
+import type { DatabaseCommands } from "../../database-commands.ts";
 import type { GivenTo } from "../../declare.ts";
 import { readTimeSpan, selectionOf } from "./selection.ts";
 import type { Context } from "../../context.ts";
