@@ -87,7 +87,8 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
     if (forbidden !== undefined) return forbidden;
     const preflight = cors?.preflight(request); // which comes without credentials
     if (preflight !== undefined) return preflight;
-    const sender = await identify(request, arrival.upstream, options, server.onError);
+    const identified = identify(request, arrival.upstream, options, server.onError);
+    const sender = identified instanceof Promise ? await identified : identified;
     if (sender instanceof Response) return sender;
     arrival.sender = sender;
     // Before its body, which takes no memory as long as it is not read.
@@ -108,7 +109,12 @@ export function createHandler(server: TaskServer, options: FetchHandlerOptions):
   };
   const { events } = server;
   const answer: Handler["answer"] = async (request, arrival) => {
-    const outgoing = await admit(request, arrival).catch(failed);
+    let outgoing: Outgoing;
+    try {
+      outgoing = await admit(request, arrival);
+    } catch (error) {
+      outgoing = failed(error);
+    }
     if (events !== undefined && isHttpRefusal(outgoing)) {
       const method = request.headers.get("mcp-method") ?? undefined;
       reportHttpRefusal(events, outgoing, { principal: arrival.sender?.principal ?? null, method });

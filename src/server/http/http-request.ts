@@ -139,10 +139,11 @@ export function nodeRequest(
   const { host = "localhost" } = incoming.headers;
   const { method = "GET" } = incoming;
   if (!url.startsWith("/") || !hostForm.test(host) || forbidden.includes(method)) return undefined;
-  const [path = ""] = url.split(/[?#]/, 1);
+  const isPlain = plainPath.test(url);
+  const path = isPlain ? url : (url.split(/[?#]/, 1)[0] ?? "");
   const address = `http://${host}${url}`;
   // The web makes `/mcp` of `/a/../mcp`; what guards that path before us has seen another one.
-  if (!plainPath.test(path) && URL.parse(address)?.pathname !== path) return undefined;
+  if (!isPlain && URL.parse(address)?.pathname !== path) return undefined;
   const hasBody = method !== "GET" && method !== "HEAD" && !isBodyRead;
   return new NodeRequest(incoming, outgoing, { address, path, hasBody });
 }
@@ -280,11 +281,12 @@ function wholeOf(incoming: IncomingMessage): Promise<Uint8Array> {
       reject(brokenOff());
     };
     const stop = (): void => {
-      incoming.off("data", onData).off("end", onEnd).off("close", onBroken).off("error", onBroken);
+      incoming.off("data", onData).off("close", onBroken);
     };
+    if (!(declared > 0)) return onEnd();
     // A client that left before anything was read causes no event any more.
     if (incoming.destroyed) return reject(brokenOff());
-    incoming.on("data", onData).on("end", onEnd).on("close", onBroken).on("error", onBroken);
+    incoming.on("data", onData).on("close", onBroken); // which comes after each error, too
   });
 }
 

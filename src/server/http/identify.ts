@@ -50,15 +50,24 @@ export interface Upstream {
 
 type IdentifyOptions = Pick<FetchHandlerOptions, "authenticate" | "anonymous">;
 
-/** The sender of `request`, or the refusal; rejects if `authenticate` does. */
-export async function identify(
+/** The sender of `request`, or the refusal; a promise if somebody has to be asked, which rejects if `authenticate` does. */
+export function identify(
   request: HttpRequest,
   upstream: Upstream = {},
   options: IdentifyOptions,
   onError: OnError,
-): Promise<Sender | Response> {
+): Sender | Response | Promise<Sender | Response> {
   const { authenticate } = options;
   if (authenticate === undefined) return senderFrom(upstream, options) ?? unauthenticated();
+  return authenticated(request, upstream, authenticate, onError);
+}
+
+async function authenticated(
+  request: HttpRequest,
+  upstream: Upstream,
+  authenticate: Authenticate | ProtectedResource,
+  onError: OnError,
+): Promise<Sender | Response> {
   const owner =
     typeof authenticate === "function"
       ? await byFunction(webOf(request), upstream, authenticate)

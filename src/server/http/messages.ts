@@ -89,21 +89,28 @@ export class Messages {
   }
 
   /** A message that is right beyond doubt is answered as it is; of all others, the SDK says what is wrong. */
-  async answer(incoming: Incoming): Promise<Outgoing> {
+  answer(incoming: Incoming): Promise<Outgoing> {
     const { request, body, owner } = incoming;
-    const exact = this.#isExact(body, request);
-    if (!exact) {
-      const polled = this.#earlier.poll?.(incoming);
-      if (polled !== undefined) return polled;
-      if (await isOfEarlierRevision(request, body)) return this.#earlier.fetch(incoming);
+    if (!this.#isExact(body, request)) {
+      return this.#earlier.poll?.(incoming) ?? this.#answer(incoming, false);
     }
+    const identity = this.#server.identity.known(owner.principal);
+    if (identity === undefined || !this.#server.dispatcher.owns(body.method, body.params))
+      return this.#answer(incoming, true);
+    return this.#begin(body, incoming, identity);
+  }
+
+  async #answer(incoming: Incoming, exact: boolean): Promise<Outgoing> {
+    const { request, body, owner } = incoming;
+    if (!exact && (await isOfEarlierRevision(request, body))) return this.#earlier.fetch(incoming);
     if (isRequest(body) && this.#server.dispatcher.owns(body.method, body.params)) {
       const refused = exact ? undefined : await this.#verdicts.refusal(webOf(request), body, owner.authInfo);
       return refused ?? this.#answerOurs(body, incoming);
     }
     const authInfo = owner.authInfo === undefined ? {} : { authInfo: owner.authInfo };
     const accept = request.headers.get("accept");
-    if (exact && isListenForTasks(body) && acceptsStreams(accept)) return this.#listen(body, incoming);
+    if (exact && isRequest(body) && isListenForTasks(body) && acceptsStreams(accept))
+      return this.#listen(body, incoming);
     const web = webOf(request);
     this.#owners.set(web, owner);
     const listens = isListen(request);
@@ -184,11 +191,16 @@ export class Messages {
   }
 
   async #answerOurs(message: ExactMessage, incoming: Incoming): Promise<Outgoing> {
-    const { request, owner } = incoming;
-    const identity = this.#server.identity.known(owner.principal) ?? (await this.#learnt(incoming));
-    if (identity === undefined) return internalError(idToAnswer(message));
+    const { principal } = incoming.owner;
+    const identity = this.#server.identity.known(principal) ?? (await this.#learnt(incoming));
+    return identity === undefined
+      ? internalError(idToAnswer(message))
+      : this.#begin(message, incoming, identity);
+  }
+
+  #begin(message: ExactMessage, { request, owner }: Incoming, identity: AuthorIdentity): Promise<Outgoing> {
     // A call begins work; for the other methods, the question costs more than the answer.
-    if (message.method === "tools/call" && isGone(request)) return undefined;
+    if (message.method === "tools/call" && isGone(request)) return Promise.resolve(undefined);
     const exchange = this.#ours.begin(message, owner, identity, request);
     attend(request, exchange);
     return exchange.begun();

@@ -28,7 +28,8 @@ export async function readBody(
   parsed?: ParsedBody,
 ): Promise<{ body: unknown } | Response> {
   if (request.method !== "POST") return { body: undefined };
-  if (!isJsonContentType(request.headers.get("content-type"))) {
+  const type = request.headers.get("content-type");
+  if (type !== "application/json" && !isJsonContentType(type)) {
     return refuse(415, "Unsupported Media Type: Content-Type must be application/json", {}, -32000);
   }
   if (parsed === undefined && !request.bodyUsed) {
@@ -122,6 +123,8 @@ const utf8 = new TextDecoder();
 
 interface Read {
   bytes: number;
+  /** When it began, by the monotonic clock, in ms. */
+  readonly since: number;
   readonly refuse: (response: Response) => void;
 }
 
@@ -131,6 +134,7 @@ export class BodyReads {
   /** Those that are under way; the oldest first. */
   readonly #reads = new Set<Read>();
   #pending = 0;
+  #timer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(limits: BodyReadLimits) {
@@ -148,7 +152,7 @@ export class BodyReads {
 
   /** Resolves with the text, or with the refusal of what is too large, too slow, not UTF-8 or has no end. */
   async text(request: HttpRequest): Promise<string | Response> {
-    const { maxBytes, maxMs } = this.#limits;
+    const { maxBytes } = this.#limits;
     if (this.#closed) return unavailable(stoppingText);
     const coding = request.headers.get("content-encoding") ?? "";
     if (!/^\s*(?:identity)?\s*$/i.test(coding)) return encoded(coding);
@@ -158,15 +162,10 @@ export class BodyReads {
     if (request.body === null) return "";
     const reader = request.body.getReader();
     let refusal: Response | undefined;
-    const read: Read = {
-      bytes: 0,
-      refuse(response) {
-        refusal ??= response;
-        reader.cancel().catch(() => undefined); // which ends a read that is under way
-      },
-    };
-    const timer = setTimeout(() => read.refuse(tooSlow(maxMs)), maxMs);
-    this.#reads.add(read);
+    const read = this.#begin((response) => {
+      refusal ??= response;
+      reader.cancel().catch(() => undefined); // which ends a read that is under way
+    });
     const decoder = new TextDecoder("utf-8", { fatal: true });
     let text = "";
     try {
@@ -183,36 +182,57 @@ export class BodyReads {
       read.refuse(isOfDecoder(error) ? notUtf8() : brokenOff());
       return refusal ?? brokenOff();
     } finally {
-      clearTimeout(timer);
       this.#reads.delete(read);
       this.#pending -= read.bytes;
     }
   }
 
   /** As `text`, for a body that declares to be small: read at once, which adapters do without a stream. */
-  async #small(request: HttpRequest, declared: number): Promise<string | Response> {
-    const { maxBytes, maxMs } = this.#limits;
-    const refused = Promise.withResolvers<Response>();
-    const read: Read = { bytes: 0, refuse: refused.resolve };
-    const timer = setTimeout(() => read.refuse(tooSlow(maxMs)), maxMs);
-    this.#reads.add(read);
-    this.#received(read, declared);
-    try {
-      const bytes = await Promise.race([request.arrayBuffer().catch(brokenOff), refused.promise]);
-      if (bytes instanceof Response) return bytes;
-      if (bytes.byteLength > maxBytes) return tooLarge(maxBytes);
-      return isUtf8(bytes) ? utf8.decode(bytes) : notUtf8();
-    } finally {
-      clearTimeout(timer);
-      this.#reads.delete(read);
-      this.#pending -= read.bytes;
-    }
+  #small(request: HttpRequest, declared: number): Promise<string | Response> {
+    const { maxBytes } = this.#limits;
+    return new Promise((resolve) => {
+      const end = (text: string | Response): void => {
+        if (!this.#reads.delete(read)) return;
+        this.#pending -= declared;
+        resolve(text);
+      };
+      const read = this.#begin(end);
+      this.#received(read, declared);
+      request.arrayBuffer().then(
+        (bytes) => {
+          if (bytes.byteLength > maxBytes) end(tooLarge(maxBytes));
+          else end(isUtf8(bytes) ? utf8.decode(bytes) : notUtf8());
+        },
+        () => end(brokenOff()),
+      );
+    });
   }
 
   /** Refuses what has not been received to its end, now and from now on. */
   close(): void {
     this.#closed = true;
     for (const read of this.#reads) read.refuse(unavailable(stoppingText));
+  }
+
+  #begin(end: Read["refuse"]): Read {
+    const read = { bytes: 0, since: performance.now(), refuse: end };
+    this.#reads.add(read);
+    this.#look(this.#limits.maxMs);
+    return read;
+  }
+
+  /** Refuses what has taken too long, after `ms`. One timer for all: most bodies are there at once. */
+  #look(ms: number): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      const { maxMs } = this.#limits;
+      for (const read of this.#reads) {
+        const left = read.since + maxMs - performance.now();
+        if (left > 0) return this.#look(left);
+        read.refuse(tooSlow(maxMs));
+      }
+    }, ms).unref();
   }
 
   #received(read: Read, bytes: number): void {
