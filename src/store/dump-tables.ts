@@ -1,5 +1,6 @@
 import { damaged, type NumberedLine } from "./dump-file.ts";
 import { inClear } from "./row.ts";
+import { HoldfastError } from "../task/fault.ts";
 import {
   eventTable,
   journalTable as declaredJournal,
@@ -101,13 +102,22 @@ export function rowOf({ columns }: DumpTable, values: readonly unknown[]): DumpR
   return row;
 }
 
-/** The row that a line has. Throws `store_unusable` unless it has what its table needs. */
+/**
+ * The row that a line has. Throws `store_unusable` unless it has what its table needs, and nothing that would be lost. What an older version
+ * did not have is null.
+ */
 export function rowIn(file: string, table: DumpTable, { number, value }: NumberedLine): DumpRow {
-  const row = value as DumpRow | null;
+  const row = (value ?? {}) as DumpRow;
   for (const column of table.columns)
-    if (!fits(row?.[column.name], column))
+    if (!fits(row[column.name] ?? null, column))
       throw damaged(file, number, `it has no valid ${column.name} of ${table.name}`);
-  return row as DumpRow;
+  const unknown = Object.keys(row).filter((name) => !table.columns.some((column) => column.name === name));
+  if (unknown.length > 0)
+    throw new HoldfastError(
+      "store_unusable",
+      `${file} has ${unknown.join(", ")} of ${table.name} at line ${number}, which this version of Holdfast does not know. Load it with the version that made it, or a later one.`,
+    );
+  return row;
 }
 
 function fits(value: unknown, { type, isNullable }: DumpColumn): boolean {

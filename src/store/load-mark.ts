@@ -32,3 +32,22 @@ export function notEmpty(place: string): HoldfastError {
     `${place} already has tasks, sessions or words of operators, and a dump can only be loaded into an empty store. Choose another one.`,
   );
 }
+
+/** The tables of a store are not those of this version. The parts are such as "column cause of task". */
+export function otherTables(
+  place: string,
+  missing: readonly string[],
+  unknown: readonly string[],
+): HoldfastError {
+  const few = missing.length > 4 ? [...missing.slice(0, 3), `${missing.length - 3} more`] : missing;
+  const problems = [
+    ...(few.length > 0 ? [`lacks ${few.join(", ")}`] : []),
+    ...(unknown.length > 0
+      ? [`needs values for what this version does not know: ${unknown.join(", ")}`]
+      : []),
+  ];
+  return new HoldfastError(
+    "store_unusable",
+    `${place} ${problems.join(", and ")}: another version of Holdfast made its tables, or they are damaged. Use the version that made them: a dump of that one can be loaded into a new store of this one. Or restore a backup.`,
+  );
+}

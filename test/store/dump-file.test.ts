@@ -1,8 +1,10 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
+import { Readable } from "node:stream";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, it } from "vitest";
 import { dumpStore, loadStore } from "../../src/store/data-care.ts";
+import { writeDump } from "../../src/store/dump-file.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { createQueued, createRunning } from "../contract/sample-task.ts";
 import { useTempDirectory } from "./sqlite/temp-directory.ts";
@@ -74,6 +76,25 @@ describe("a dump", () => {
     const tasks = rest.flatMap(({ task }) => (task === undefined ? [] : [task]));
     expect(tasks).toMatchObject([{ id: "task-a" }, { id: "task-b" }, { id: "task-c" }]);
     expect(rest.at(-1)).toMatchObject({ end: { lines: whole.length - 1 } });
+  });
+
+  it("of an older version is loaded, and one with what only a later version knows is refused", async () => {
+    const [header, ...rest] = whole.map((line) => JSON.parse(line) as Record<string, object>);
+    async function changed(name: string, change: (task: object) => object): Promise<string> {
+      const body = rest
+        .slice(0, -1)
+        .map(({ sum: _, ...line }) =>
+          line["task"] === undefined ? line : { ...line, task: change(line["task"]) },
+        );
+      const given = header?.["header"] as Parameters<typeof writeDump>[1];
+      await writeDump(temp.path(name), given, Readable.from(body), signal);
+      return loaded(`${name}.db`, name);
+    }
+    expect(await changed("older", ({ cause: _, ...task }: { cause?: unknown }) => task)).toBe("loaded");
+    expect(await changed("later", (task) => ({ ...task, hue: "red" }))).toContain(
+      "has hue of task at line 3, which this version of Holdfast does not know",
+    );
+    expect(await (await temp.open("older.db")).get("task-a")).toEqual(await store.get("task-a"));
   });
 
   it("of changes has the versions of all tasks, and the rows of those that changed", async () => {

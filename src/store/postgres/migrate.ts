@@ -1,7 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
-import { makeOnEmptyTable, makeWhileInUse, type Migration, migrations } from "./schema.ts";
+import { otherTables } from "../load-mark.ts";
+import { columnsOfTables, makeOnEmptyTable, makeWhileInUse, type Migration, migrations } from "./schema.ts";
 import { defaultSchema, type Names } from "./names.ts";
 import { isWorthRepeating, messageOf, sqlState } from "./postgres-error.ts";
 import { assertSuitable } from "./suitable.ts";
@@ -33,9 +34,34 @@ export async function prepareSchema(
   known: readonly Migration[] = migrations,
 ): Promise<void> {
   const { version } = await usableVersion(database, names, known);
-  if (version >= known.length) return;
-  if (migrate === undefined) throw behind(names, version, known.length);
-  await migrate();
+  if (version < known.length) {
+    if (migrate === undefined) throw behind(names, version, known.length);
+    await migrate();
+  }
+  await assertComplete(database, names);
+}
+
+/** Rejects with `store_unusable` if a column is missing, or one that this version cannot fill is there. */
+async function assertComplete(queries: Queries, names: Names): Promise<void> {
+  const rows = await queries.query(
+    `SELECT class.relname::text, attribute.attname::text,
+        (attribute.attnotnull AND NOT attribute.atthasdef AND attribute.attidentity = '')::int
+      FROM pg_catalog.pg_attribute AS attribute JOIN pg_catalog.pg_class AS class ON class.oid = attribute.attrelid
+      WHERE class.relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = $1) AND class.relkind IN ('r', 'p')
+        AND attribute.attnum > 0 AND NOT attribute.attisdropped`,
+    [names.schema],
+  );
+  const found = new Set(rows.map(([table, column]) => `column ${String(column)} of ${String(table)}`));
+  const wanted = new Set<string>();
+  for (const [table, columns] of Object.entries(columnsOfTables))
+    for (const column of columns) wanted.add(`column ${column} of ${table}`);
+  const unknown = rows
+    .filter(([table, , isObligatory]) => isObligatory === 1 && String(table) in columnsOfTables)
+    .map(([table, column]) => `column ${String(column)} of ${String(table)}`)
+    .filter((part) => !wanted.has(part));
+  const missing = [...wanted].filter((part) => !found.has(part));
+  if (missing.length + unknown.length > 0)
+    throw otherTables(`Schema ${names.schema} of the database`, missing, unknown);
 }
 
 /** Rejects with `store_unusable` if processes of this version cannot use it. */

@@ -137,6 +137,34 @@ CREATE INDEX session_news_at ON ${names.sessionNews} (at);
 ${limitSchema(names)}`;
 }
 
+/** Whatever version of the schema has them. */
+export const columnsOfTables: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(
+    tables.map(({ table, serial, written }) => [
+      table,
+      [...(serial === undefined ? [] : [serial]), ...written.map(({ name }) => name)],
+    ]),
+  ),
+  owner: ["id", "pid", "host", "since", "handlers", "lease_until", "steady_since", "retired", "drain_until"],
+  committed: ["owner", "xid"],
+  usage: ["key", "slot", "unfinished", "retained"],
+  session_news: ["seq", "owner", "session", "message", "at"],
+  limit_line: ["name", "ticket", "paused_until", "last_at"],
+  limit_place: [
+    "seq",
+    "name",
+    "task_id",
+    "entry",
+    "token",
+    "owner",
+    "turn_of",
+    "ticket",
+    "phase",
+    "since",
+    "lives_on",
+  ],
+};
+
 function schemaOf(names: Names): string {
   return `${postgresTables(tables, (table) => `${names.quoted}.${table}`)}\n${ownTables(names)}`;
 }

@@ -3,6 +3,7 @@ import { sqliteTables } from "../tables/statements.ts";
 import { limitSchema } from "./sqlite-limits.ts";
 import { tables } from "../tables/tables.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { otherTables } from "../load-mark.ts";
 import { connect } from "./connect.ts";
 
 /**
@@ -119,24 +120,48 @@ export function assertMigrated(db: DatabaseSync, path: string, known: readonly s
   throw new HoldfastError("store_unusable", problem);
 }
 
-/** Throws `store_unusable` if a part of the schema is missing: another program dropped it, or the file is damaged. */
+/**
+ * Throws `store_unusable` if a part of the schema is missing, or one that this version cannot fill is there: the file is damaged, or another
+ * version made it.
+ */
 export function assertComplete(db: DatabaseSync, path: string): void {
-  const found = new Set(partsOf(db));
-  const whole = connect(":memory:", {});
-  migrate(whole);
-  const missing = partsOf(whole).filter((part) => !found.has(part));
-  whole.close();
-  if (missing.length === 0) return;
-  throw new HoldfastError(
-    "store_unusable",
-    `${path} is damaged: ${missing.join(", ")} ${missing.length === 1 ? "is" : "are"} missing. Restore a backup of it, or choose another file.`,
+  const [found, wanted] = [partsOf(db), wholeParts()];
+  const missing = wanted.filter((part) => !found.includes(part));
+  const unknown = found.filter(
+    (part) =>
+      part.startsWith(obligatory) &&
+      !wanted.includes(part) &&
+      wanted.includes(`table ${part.split(" of ")[1]}`),
   );
+  if (missing.length + unknown.length > 0)
+    throw otherTables(
+      path,
+      missing.filter((part) => !part.startsWith(obligatory)),
+      unknown.map((part) => part.slice(obligatory.length)),
+    );
 }
 
-/** Such as "table task". */
+function wholeParts(): readonly string[] {
+  const whole = connect(":memory:", {});
+  migrate(whole);
+  const parts = partsOf(whole);
+  whole.close();
+  return parts;
+}
+
+const obligatory = "obligatory ";
+
+/** Such as "table task", and "column cause of task", which also is "obligatory column version of task" if each row must say its value. */
 function partsOf(db: DatabaseSync): readonly string[] {
-  const rows = db.prepare("SELECT type, name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'").all();
-  return rows.map(({ type, name }) => `${String(type)} ${String(name)}`);
+  const rows = db
+    .prepare(
+      `SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'
+      UNION ALL SELECT word || 'column ' || info.name || ' of ' || part.name
+        FROM sqlite_schema AS part, pragma_table_info(part.name) AS info, (SELECT '' AS word UNION ALL SELECT '${obligatory}')
+        WHERE part.type = 'table' AND part.name NOT LIKE 'sqlite_%' AND (word = '' OR info."notnull" AND info.dflt_value IS NULL)`,
+    )
+    .all();
+  return rows.flatMap((row) => Object.values(row).map(String));
 }
 
 interface Header {

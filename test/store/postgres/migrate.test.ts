@@ -6,7 +6,7 @@ import { Database } from "../../../src/store/postgres/database.ts";
 import { migrateSchema, prepareSchema } from "../../../src/store/postgres/migrate.ts";
 import { namesIn } from "../../../src/store/postgres/names.ts";
 import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
-import { migrations, type Migration } from "../../../src/store/postgres/schema.ts";
+import { columnsOfTables, migrations, type Migration } from "../../../src/store/postgres/schema.ts";
 import { FreshDatabase, FreshSchema } from "../../postgres/test-database.ts";
 import { withClient } from "../../postgres/with-client.ts";
 
@@ -110,6 +110,31 @@ test("a process is refused by a schema that is none for its version any more", a
   });
   await expect(prepareSchema(connect(url), names, undefined)).rejects.toThrow(
     `only a Holdfast that knows version ${known.length}`,
+  );
+});
+
+test("tables of another version with as many migrations are refused: a column too few, or one that nobody fills", async () => {
+  const { url, schema, names } = await freshSchema();
+  const database = connect(url);
+  await migrateSchema(database, names);
+  const columns = await database.query(
+    `SELECT table_name::text, column_name::text FROM information_schema.columns
+      WHERE table_schema = $1 AND table_name <> 'migration' ORDER BY 1, 2`,
+    [schema],
+  );
+  const expected = Object.entries(columnsOfTables).flatMap(([table, each]) =>
+    each.map((column) => [table, column]),
+  );
+  expect(new Set(expected.map(String))).toEqual(new Set(columns.map(String)));
+  const open = (): Promise<void> => postgresStore(url, { schema }).open({ id: "one", handlers: [] });
+  await database.query(`ALTER TABLE ${names.task} DROP COLUMN cause`);
+  await expect(open()).rejects.toMatchObject({
+    code: "store_unusable",
+    message: expect.stringContaining("lacks column cause of task: another version of Holdfast") as string,
+  });
+  await database.query(`ALTER TABLE ${names.task} ADD COLUMN cause text, ADD COLUMN hue text NOT NULL`);
+  await expect(open()).rejects.toThrow(
+    "needs values for what this version does not know: column hue of task",
   );
 });
 

@@ -99,15 +99,28 @@ describe("open refuses", () => {
   test("a database whose tables are gone, and frees it again", async () => {
     await (await temp.open()).close();
     database("ALTER TABLE journal RENAME TO gone");
-    expect(await refusal()).toContain("is damaged: table journal is missing");
+    expect(await refusal()).toContain("lacks table journal, ");
     database("ALTER TABLE gone RENAME TO journal");
     await temp.open();
+  });
+
+  test("a database of another version with as many migrations: a column too few, or one that it cannot fill", async () => {
+    await (await temp.open()).close();
+    database("ALTER TABLE owner DROP COLUMN drain_until");
+    expect(await refusal()).toContain("lacks column drain_until of owner: another version of Holdfast");
+    database("ALTER TABLE owner ADD COLUMN drain_until INTEGER; ALTER TABLE task ADD COLUMN hue TEXT");
+    await (await temp.open()).close();
+    database(`DROP TABLE paused_tool;
+      CREATE TABLE paused_tool (tool TEXT PRIMARY KEY, since INTEGER NOT NULL, actor TEXT NOT NULL, shade TEXT NOT NULL) STRICT`);
+    expect(await refusal()).toContain(
+      "needs values for what this version does not know: column shade of paused_tool",
+    );
   });
 
   test("a database without one of its indexes, and leaves nothing open", async () => {
     await (await temp.open()).close();
     database("DROP INDEX journal_open_input");
-    expect(await refusal()).toContain("is damaged: index journal_open_input is missing");
+    expect(await refusal()).toContain("lacks index journal_open_input: ");
     expect((await readdir(temp.path("."))).toSorted()).toEqual([
       "tasks.db",
       "tasks.db.lock",
