@@ -299,6 +299,23 @@ it("reports progress, and says what a task cannot do", async () => {
   ]);
 });
 
+it("ends a task whose handler asks what no client answers", async () => {
+  let runs = 0;
+  const { peer } = await serveDurable(
+    making((server) => {
+      server.registerTool("work", { task: "optional" }, () => {
+        if (++runs > 100) throw new Error("it runs for ever");
+        // As JavaScript may write it.
+        return inputRequired({ inputRequests: { sure: { method: "elicit" } as never } });
+      });
+    }),
+  );
+  const message = expect.stringMatching(
+    /"work" returned inputRequired with a request "elicit", which no client answers\..*elicitation\/create/,
+  ) as unknown;
+  expect(await peer.ended(await peer.start("work"))).toMatchObject({ status: "failed", error: { message } });
+});
+
 it("takes whatever a handler reports through the SDK's context, and no Error for a result", async () => {
   const cycle: Record<string, unknown> = { n: 1n };
   cycle["self"] = cycle;

@@ -23,7 +23,7 @@ import {
   wrongTool,
 } from "./registrations.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { JournalKey } from "../../task/journal.ts";
+import { inputMethods, type JournalKey } from "../../task/journal.ts";
 import { interrupted } from "../../runtime/dispatch/recovery.ts";
 import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import { detailsOf, readsRequests } from "../../runtime/tool/received-request.ts";
@@ -258,13 +258,13 @@ async function answersTo(
     await Promise.all(
       questions.map(async ([key, request]): Promise<[string, unknown]> => [
         key,
-        await answerTo(task, roundKey(round, key), request),
+        await answerTo(name, task, roundKey(round, key), request),
       ]),
     ),
   );
 }
 
-function answerTo(task: TaskContext, key: JournalKey, request: InputRequest): Promise<unknown> {
+function answerTo(name: string, task: TaskContext, key: JournalKey, request: InputRequest): Promise<unknown> {
   switch (request.method) {
     case "elicitation/create":
       return task.elicit(key, request.params);
@@ -272,5 +272,13 @@ function answerTo(task: TaskContext, key: JournalKey, request: InputRequest): Pr
       return task.sample(key, request.params);
     case "roots/list":
       return task.roots(key);
+    default: {
+      // Without an answer to wait for, its rounds would never let anything else run.
+      const { method } = request as { readonly method?: unknown };
+      throw new HoldfastError(
+        "configuration",
+        `Tool "${name}" returned inputRequired with a request ${JSON.stringify(method)}, which no client answers. Ask with one of ${inputMethods.join(", ")}.`,
+      );
+    }
   }
 }
