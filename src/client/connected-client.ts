@@ -57,7 +57,6 @@ interface ConnectedClientOptions {
   readonly handles: HandleStore | undefined;
   /** Called with errors that fail no call or wait. */
   readonly onError: (error: unknown) => void;
-  /** Reads the text of a resource. */
   /** Reads a resource by a request, which is sent once. */
   readonly readPlainly: (uri: string, signal: AbortSignal) => Promise<Reply<ReadResourceResult>>;
   /** When it ends, all waits end. */
@@ -74,6 +73,10 @@ interface Listed<Item> {
 }
 
 type ListingOptions = Pick<WaitOptions, "signal" | "timeoutMs">;
+
+/** Of a list: what no server has. One that names another page each time would be asked for ever. */
+const mostPages = 5_000;
+const mostItems = 100_000;
 
 /** The client of an open connection: creates its parts and ends them. */
 export class ConnectedClient implements TaskClient {
@@ -161,7 +164,7 @@ export class ConnectedClient implements TaskClient {
 
   async listTools(options: ListingOptions = {}) {
     const { items: tools, problems } = await this.#list("tools", options, async (sdk, params, how) => {
-      const page = await sdk.listTools(params, how);
+      const page = await sdk.request({ method: "tools/list", params }, how); // sdk.listTools() fails behind 64 pages
       return { ...page, items: page.tools };
     });
     return { tools, problems };
@@ -201,7 +204,7 @@ export class ConnectedClient implements TaskClient {
     return { prompts, problems };
   }
 
-  /** All pages, which are more than the SDK's client reads by itself. Stops also if a server repeats a cursor. Empty if the server has no such list. */
+  /** All pages, which are more than the SDK's client reads by itself. Stops also if a server repeats a cursor, or has no end. Empty if the server has no such list. */
   async #list<Item>(
     capability: "tools" | "resources" | "prompts",
     options: ListingOptions,
@@ -226,6 +229,10 @@ export class ConnectedClient implements TaskClient {
         cursor = page.nextCursor;
         if (cursor === undefined || seen.has(cursor)) return { items, problems };
         seen.add(cursor);
+        if (seen.size >= mostPages || items.length >= mostItems) {
+          problems.push(`the list goes on behind ${items.length} items, which were read`);
+          return { items, problems };
+        }
       }
     };
     const limited = this.#limited(options);

@@ -1,7 +1,7 @@
 import { dynamicTool, jsonSchema, type JSONSchema7, type ModelMessage, type ToolSet } from "ai";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Conversation, InboxMessage } from "./conversation.ts";
-import { endedNotice, partsOf, placeOf } from "./for-models.ts";
+import { endedNotice, partsOf, placeOf, textOf } from "./for-models.ts";
 
 /**
  * The tools of a conversation for `generateText`, `streamText` and agents of the AI SDK. Each call has the id that the model gave it, so that a turn
@@ -45,9 +45,8 @@ type ToolOutput = Extract<
 
 function outputOf(result: CallToolResult): ToolOutput {
   const parts = partsOf(result);
-  const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-  if (result.isError === true) return { type: "error-text", value: text };
-  if (parts.every(({ type }) => type === "text")) return { type: "text", value: text };
+  if (result.isError === true) return { type: "error-text", value: textOf(result) };
+  if (parts.every(({ type }) => type === "text")) return { type: "text", value: textOf(result) };
   return {
     type: "content",
     value: parts.map((part) =>

@@ -15,7 +15,11 @@ export function resultOf(outcome: Outcome | null): CallToolResult {
   const body: unknown = JSON.parse(outcome.body);
   if (outcome.kind !== "error") return body as CallToolResult;
   const message = isJsonObject(body) ? body["message"] : undefined;
-  return failed(`The call failed: ${typeof message === "string" ? message : "without a reason."}`);
+  return failed(
+    typeof message === "string" && message !== ""
+      ? `The call failed: ${message}`
+      : "The call failed, and the server does not say why.",
+  );
 }
 
 /** A result with `isError` and this text. */

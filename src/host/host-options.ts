@@ -1,5 +1,5 @@
 import type { InputResult } from "../client/question/ask-user.ts";
-import { callback, isObject, tableOf, time, value } from "../options/options.ts";
+import { assertOptions, callback, choice, flag, isObject, tableOf, time, value } from "../options/options.ts";
 import type { McpUpstreamOptions } from "../serve/mcp/mcp-options.ts";
 import type { ToolSource } from "../serve/source.ts";
 import type { Tasks } from "../server/tasks.ts";
@@ -32,17 +32,26 @@ export interface ServerEntry extends McpUpstreamOptions {
   readonly type?: string;
 }
 
-/** How calls of a tool are made. */
-export interface ToolPolicy {
+class DeclaredToolPolicy {
   /**
    * `wait`: the model gets the result. `background`: the model is told at once that the call has started, and the result comes to the inbox of its
    * conversation. Default `wait`.
    */
-  readonly mode?: "wait" | "background" | undefined;
+  readonly mode?: "wait" | "background" | undefined = choice(["wait", "background"]);
   /** How long a call is waited for before it goes on in the background. Default: as long as it takes. */
-  readonly foregroundMs?: TimeSpan | undefined;
+  readonly foregroundMs?: TimeSpan | undefined = time({ min: 0 });
   /** Whether somebody has to agree before each call: in the framework, if it has approvals, otherwise by `approve`. Default false. */
-  readonly approve?: boolean | undefined;
+  readonly approve?: boolean | undefined = flag();
+}
+
+/** How calls of a tool are made. */
+export interface ToolPolicy extends DeclaredToolPolicy {}
+
+const toolPolicy = tableOf<ToolPolicy>(DeclaredToolPolicy);
+
+/** Throws `configuration` for a policy that is none: nothing that was to be agreed to is called for a mistake. */
+export function assertPolicy(tool: HostTool, given: unknown): asserts given is ToolPolicy {
+  assertOptions(`The policy of ${tool.name}`, given, toolPolicy);
 }
 
 /** A call that somebody has to agree to. */

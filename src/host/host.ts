@@ -2,6 +2,7 @@ import { errorReporter } from "../runtime/error-reporter.ts";
 import { jsonSchemaOf } from "../serve/input-schema.ts";
 import { mcpUpstream } from "../serve/mcp/mcp-upstream.ts";
 import { assertOptions, settingsOf } from "../options/options.ts";
+import { isRelayed } from "../serve/relayed-tools.ts";
 import { serveTools, type ServedTools } from "../serve/serve-tools.ts";
 import type { Finding, SourceTool, ToolSource } from "../serve/source.ts";
 import { insideOf } from "../server/request.ts";
@@ -9,7 +10,13 @@ import { HoldfastError } from "../task/fault.ts";
 import { Conversation, type RegisteredTool } from "./conversation.ts";
 import { FollowedCalls } from "./followed-calls.ts";
 import { modelName } from "./for-models.ts";
-import { hostOptions, type HostOptions, type HostServer, type HostTool } from "./host-options.ts";
+import {
+  assertPolicy,
+  hostOptions,
+  type HostOptions,
+  type HostServer,
+  type HostTool,
+} from "./host-options.ts";
 
 /** The servers of a host, and its conversations. */
 export interface Host {
@@ -63,7 +70,7 @@ export async function connectAll(given: HostOptions): Promise<Host> {
   });
   const tools = (): readonly RegisteredTool[] =>
     [...served].flatMap(([server, { tools: ofServer }]) =>
-      ofServer.map((tool) => registeredTool(server, tool)),
+      ofServer.filter((tool) => !isRelayed(tool)).map((tool) => registeredTool(server, tool)),
     );
   try {
     // In order, so that of two tools of one name the first server's stays.
@@ -79,7 +86,11 @@ export async function connectAll(given: HostOptions): Promise<Host> {
     onError,
     closing: closing.signal,
     tools,
-    policyOf: (tool: HostTool) => policy?.(tool) ?? {},
+    policyOf: (tool: HostTool) => {
+      const found = policy?.(tool) ?? {};
+      assertPolicy(tool, found);
+      return found;
+    },
   };
   return {
     get tools() {
@@ -111,6 +122,12 @@ function sourceOf(name: string, server: HostServer): ToolSource {
   if (typeof server === "string") return sourceOf(name, { url: server });
   if ("open" in server) return server;
   const { type: _transport, ...options } = server;
+  const passing = [options, ...Object.values(options.tools ?? {})].some(({ durable }) => durable === false);
+  if (passing)
+    throw new HoldfastError(
+      "configuration",
+      `connectAll: servers.${name} says durable: false, but calls of a host are tasks. Remove it.`,
+    );
   return mcpUpstream(name, { prefix: `${name}__`, ...options });
 }
 

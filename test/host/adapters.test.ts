@@ -37,6 +37,7 @@ async function chatWith(policy: ToolPolicy = {}) {
           return text("compiled");
         },
         draw: async () => ({ content: [{ type: "text", text: "here" }, picture] }),
+        drawn: async () => ({ content: [picture], isError: true }),
         broken: async () => {
           throw new Error("no disk");
         },
@@ -80,7 +81,7 @@ function aiModel(...calls: readonly string[]) {
 test("AI SDK: an agent calls tools, gets text, files and errors, and a repeated turn joins its calls", async () => {
   const { chat, runs } = await chatWith();
   for (let turn = 0; turn < 2; turn++) {
-    const { model, prompts } = aiModel("build__compile", "build__draw", "build__broken");
+    const { model, prompts } = aiModel("build__compile", "build__draw", "build__drawn", "build__broken");
     const { text: said } = await generateText({
       model,
       prompt: "build",
@@ -92,6 +93,7 @@ test("AI SDK: an agent calls tools, gets text, files and errors, and a repeated 
     expect(told).toContain('{"type":"text","value":"compiled"}');
     expect(told).toContain("image/png");
     expect(told).toContain("no disk");
+    expect(told).toContain('{"type":"error-text","value":"[image/png, 8 bytes]"}');
   }
   expect(runs).toEqual([{ input: "web" }]);
 });
@@ -226,7 +228,7 @@ const runner = new Runner({ tracingDisabled: true });
 test("OpenAI Agents: an agent calls tools, gets text, files and errors, and a repeated turn joins its calls", async () => {
   const { chat, runs } = await chatWith();
   for (let turn = 0; turn < 2; turn++) {
-    const { model, inputs } = openaiModel("build__compile", "build__draw", "build__broken");
+    const { model, inputs } = openaiModel("build__compile", "build__draw", "build__drawn", "build__broken");
     const agent = new Agent({ name: "builder", model, tools: openaiTools(chat) });
     const { finalOutput } = await runner.run(agent, "build");
     expect(finalOutput).toBe("done");

@@ -1,9 +1,16 @@
 import { createTasks, HoldfastError } from "holdfast";
-import { connectAll, type HostOptions, type HostServer, type InboxMessage } from "holdfast/host";
+import {
+  connectAll,
+  type HostOptions,
+  type HostServer,
+  type InboxMessage,
+  type ToolPolicy,
+} from "holdfast/host";
 import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { resultOf } from "../../src/host/for-models.ts";
 import { folder } from "../cli/run-cli.ts";
 import { sourceOf, text } from "./source.ts";
 
@@ -49,6 +56,38 @@ test("a call is waited for, and the same id is the same call", async () => {
   await expect(chat.call("build__compile", { input: "app" }, { id: "call-1" })).rejects.toMatchObject({
     code: "idempotency_conflict",
   });
+});
+
+test.each([{ approve: "yes" }, { aprove: true }, { mode: "later" }, { foregroundMs: "x" }, 5])(
+  "a policy that is none, %j, lets no call through",
+  async (policy) => {
+    const compile = vi.fn(async () => text("compiled"));
+    const servers = { build: sourceOf("build", { compile }) };
+    const host = await hostOf(servers, { policy: () => policy as ToolPolicy });
+    const call = host.conversation("chat-1").call("build__compile", {});
+    await expect(call).rejects.toMatchObject({
+      code: "configuration",
+      message: expect.stringContaining("The policy of build__compile") as string,
+    });
+    expect(compile).not.toHaveBeenCalled();
+  },
+);
+
+test.each([{ durable: false }, { tools: { compile: { durable: false } } }])(
+  "calls of a host are tasks: %j is refused",
+  async (options) => {
+    const servers = { build: { url: "http://127.0.0.1:1/mcp", ...options } };
+    await expect(hostOf(servers)).rejects.toMatchObject({
+      code: "configuration",
+      message: expect.stringContaining("servers.build says durable: false") as string,
+    });
+  },
+);
+
+test("an error without words is said to have none", () => {
+  const { content, isError } = resultOf({ kind: "error", body: '{"code":0,"message":""}' });
+  expect(isError).toBe(true);
+  expect(content).toMatchObject([{ text: "The call failed, and the server does not say why." }]);
 });
 
 test("a server that lists a tool twice, or one that another has, keeps no tool from being used", async () => {
