@@ -37,6 +37,24 @@ describe("a log and an output", () => {
     expect(await process.runtime.lines(id, nobody, { list: "log", after: 1, limit: 1 })).toEqual([log[1]]);
   });
 
+  test("let others run while a handler reports what is not kept any more", async () => {
+    let shown = 0;
+    const process = await Process.started({
+      options: { maxOutputBlocks: 10 },
+      tools: {
+        work: async (_, task) => {
+          for (let n = 0; n < 10; n++) await task.output("kept");
+          let isElsewhere = false;
+          setImmediate(() => (isElsewhere = true));
+          while (!isElsewhere && shown < 10_000) await task.output(`too much ${++shown}`);
+          return done;
+        },
+      },
+    });
+    await process.ended(await process.callId("work"));
+    expect(shown).toBeLessThan(200);
+  });
+
   test("are shown to nobody else", async () => {
     const process = await Process.started({
       tools: { work: async (_, task) => (await task.log("info", "x"), done) },

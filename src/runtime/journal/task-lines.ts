@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../task/fault.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
+import { nextTurn } from "../next-turn.ts";
 import type { RuntimeSettings } from "../options.ts";
 
 type LineLimits = Pick<
@@ -121,10 +122,10 @@ export class TaskLines {
     source.limit?.throwIfAborted();
     const bytes = Buffer.byteLength(body);
     const hash = hashOf(body);
-    if (this.#isRepeated(source, list, hash)) return this.#appends.written();
+    if (this.#isRepeated(source, list, hash)) return this.#appends.skipped();
     if (this.#fits(list, bytes)) return this.#add(source.step, list, at, body);
     this.drop(list);
-    if (list === "log" || this.#outputIsFull) return this.#appends.written();
+    if (list === "log" || this.#outputIsFull) return this.#appends.skipped();
     return this.#add("", "output", at, outputEnd);
   }
 
@@ -241,6 +242,9 @@ function hashOf(body: string): string {
   return createHash("sha256").update(body).digest("base64").slice(0, 22);
 }
 
+/** Lines without a write in one turn of the event loop. */
+const mostInTurn = 64;
+
 type Write = (lines: readonly TaskLine[], forget: readonly number[]) => Promise<void>;
 
 interface Batch {
@@ -255,6 +259,7 @@ export class LineAppends {
   #pending: Batch | undefined;
   /** The batch being written. */
   #underWay: Batch | undefined;
+  #skipped = 0;
 
   writeWith(write: Write): void {
     this.#write = write;
@@ -272,7 +277,16 @@ export class LineAppends {
     batch.lines.set(`${line.list} ${line.seq}`, line);
     for (const seq of forget) if (!batch.lines.delete(`log ${seq}`)) batch.forget.push(seq);
     this.#next();
-    return this.#write === undefined ? Promise.resolve() : batch.written.promise;
+    return this.#write === undefined ? this.skipped() : batch.written.promise;
+  }
+
+  /**
+   * As `written`, for a line that causes no write. Now and then it waits for the next turn of the event loop: otherwise a handler that does nothing but
+   * report would let nothing else run.
+   */
+  async skipped(): Promise<void> {
+    if (++this.#skipped % mostInTurn === 0) await nextTurn();
+    return this.written();
   }
 
   get isWriting(): boolean {
