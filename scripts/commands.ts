@@ -1,7 +1,9 @@
-// Makes docs/reference/commands.md from the commands of the program: npm run docs:commands
+// Makes docs/reference/commands.md and cli-json.md from the commands of the program: npm run docs:commands
 import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { format, resolveConfig } from "prettier";
+import { adminCommands } from "../src/cli/admin-program.ts";
+import { allCommands } from "../src/cli/commands.ts";
 import { Output } from "../src/cli/output/output.ts";
 import { makeProgram } from "../src/cli/program.ts";
 import { State } from "../src/cli/state/state.ts";
@@ -62,6 +64,44 @@ ${sections.join("\n\n")}
   return format(page, { ...(await resolveConfig(commandsUrl)), parser: "markdown" });
 }
 
+export const jsonUrl = new URL("../docs/reference/cli-json.md", import.meta.url);
+
+/** The page that says what `--json` prints: commands with the same document share a line. */
+export async function renderJson(): Promise<string> {
+  const admin = Object.entries(adminCommands).map(
+    ([name, declared]) => [`admin … ${name}`, declared] as const,
+  );
+  const named = new Map<string, string[]>();
+  for (const [name, { prints }] of [...allCommands, ...admin])
+    if (prints !== undefined) named.set(prints, [...(named.get(prints) ?? []), name]);
+  const rows = [...named].map(
+    ([prints, names]) => `| ${names.map((name) => `\`${name}\``).join(", ")} | ${prints} |`,
+  );
+  const page = `<!-- Made from the commands of src/cli by \`npm run docs:commands\`. Do not edit. -->
+
+# JSON of commands
+
+With \`--json\` each command of the [command line](cli.md) prints one document on stdout; \`watch\` and \`logs\` print one per line. Fields may be added. Names such as \`TaskPage\` are types of \`holdfast\`, and schemas of the [admin endpoint](admin-api.md).
+
+| command | document |
+| --- | --- |
+${rows.join("\n")}
+| \`admin …\` with \`--all\` | \`{ action, dryRun, job, counts: { total, open, done, refused }, done, created, refused: [{ id, code, message }] }\`: at most 1,000 task ids in each list; for \`retry\`, \`created\` has the new ones; with \`error\` if it is not known how it went on |
+| any that fails | \`{ error: { kind, message, id, rpc }, exitCode }\` |
+
+- A task's \`status\` is \`working\`, \`input_required\`, \`completed\` (with \`result\`), \`failed\` (with \`error\`, the JSON-RPC error) or \`cancelled\`. For a call that was answered at once, \`id\` is \`null\`. \`questions\` are \`{ key, method, params }\`.
+- \`ls\` has a \`status\` with \`--refresh\`, and for tasks whose outcome was printed, which have \`isOver\`: that of a task, or \`expired\`, \`unauthorized\`, \`unreachable\`, or \`lost\` if the server does not know the task with these credentials.
+- With \`--save DIR\`, a task, and the document of \`read\` and \`prompt\`, has \`saved\`: the paths of the files.
+- A tool's \`task\` is \`required\`, \`optional\` or \`forbidden\` in 2025-11-25, and \`unknown\` in 2026-07-28.
+- \`file\` of \`servers\` is \`null\` for an open session. Tokens that \`logout\` has not \`revoked\` stay valid until they expire.
+- Times of \`admin\` are epoch milliseconds. \`admin … retry\` prints the new task.
+- \`admin … dump\`: \`tasks\` are all of the store, \`changed\` those in the file, \`withoutFiles\` those with files that are not in it. \`isClean\` is false if free space may still have what was replaced or deleted. \`acceptedUntil\` is \`null\` if the old secrets are deleted.
+- \`works\` is \`null\` for what cannot be known. \`tasks\` of \`doctor\` is the generation, or \`null\`.
+- An error's \`kind\` is \`usage\`, \`stopped\` (by Ctrl-C or \`--timeout\`), \`fault\`, or a code of \`TaskClientError\`.
+`;
+  return format(page, { ...(await resolveConfig(jsonUrl)), parser: "markdown" });
+}
+
 /** A command, or the commands below it if it only groups them. */
 function withParts(
   command: Command,
@@ -95,4 +135,7 @@ function lineOf({ term, meaning }: Part): string {
 }
 
 // Not when a test imports this.
-if (import.meta.main) await writeFile(commandsUrl, await renderCommands());
+if (import.meta.main) {
+  await writeFile(commandsUrl, await renderCommands());
+  await writeFile(jsonUrl, await renderJson());
+}

@@ -24,8 +24,13 @@ const urlServer = ["<server>", "a URL, or a name from a config file with mcpServ
 const wait = timeout("how long to wait");
 const asking = [...serverOptions, wait] as const;
 
+const taskJson =
+  "a task: `id`, `server`, `tool`, `status`, `statusMessage`, `createdAt`, `lastUpdatedAt`, `ttlMs`, `pollIntervalMs`, `questions`, `result`, `error`";
+
 export const toolCommands = declare({
   tools: {
+    prints:
+      "`{ server: { name, version }, tools: [{ name, description, task, inputSchema }] }`; with TOOL only that one, with an `example`",
     does: "list a server's tools, or show one with an example call",
     args: [server, ["[tool]", "show only this tool, in full"]],
     options: asking,
@@ -35,6 +40,7 @@ export const toolCommands = declare({
     ],
   },
   call: {
+    prints: taskJson,
     does: "call a tool and wait for its result",
     args: [
       server,
@@ -70,12 +76,14 @@ export const toolCommands = declare({
     ],
   },
   search: {
+    prints: "`{ tools: [{ name, server, about }] }`",
     does: "find tools of all servers that you have listed, by their words",
     args: [["<words...>", "all of them are in the name or the description"]],
     options: [json],
     examples: [["holdfast search report month", "asks no server: only what tools and call have seen"]],
   },
   open: {
+    prints: "`{ name, server, protocolVersion }`",
     does: "keep a server's process or session between commands",
     args: [server, ["<session>", "a name for it, such as @page"]],
     options: [
@@ -95,17 +103,20 @@ export const toolCommands = declare({
     examples: [["holdfast shell @page", "reads a line such as: call browser_snapshot"]],
   },
   close: {
+    prints: "`{ name }`",
     does: "end a session, and its server's process",
     args: [["<session>", "its name"]],
     options: [json],
     examples: [["holdfast close @page", "ends it"]],
   },
   servers: {
+    prints: "`{ servers: [{ name, server, problem, file, trusted }] }`",
     does: "list the servers of config files, or add one to your own",
     options: [json, config],
     examples: [["holdfast servers", "lists names for SERVER, and which folders' are trusted"]],
   },
   "servers add": {
+    prints: "`{ name, file }`",
     does: "add a server to your own config file, and leave the rest of it as it is",
     args: [
       ["<name>", "the name for commands"],
@@ -125,11 +136,13 @@ export const toolCommands = declare({
     ],
   },
   "servers remove": {
+    prints: "`{ name, file }`",
     does: "remove a server from your own config file",
     args: [["<name>", "its name"]],
     examples: [["holdfast servers remove reports", "forgets it"]],
   },
   trust: {
+    prints: "`{ name, file, trusted }`",
     does: "let commands use a server of the folder's .mcp.json",
     args: [["<name>", "its name in .mcp.json"]],
     options: [["--revoke", "trust it no longer"], json],
@@ -139,6 +152,7 @@ export const toolCommands = declare({
     ],
   },
   login: {
+    prints: "`{ server, issuer, scope, expiresAt, renews }`. The login address goes to stderr",
     does: "log in to a server, for all later commands",
     args: [urlServer],
     options: [
@@ -169,12 +183,15 @@ export const toolCommands = declare({
     ],
   },
   logout: {
+    prints: "`{ server, wasLoggedIn, revoked }`",
     does: "log out of a server and revoke its tokens",
     args: [urlServer],
     options: [json, config, trust],
     examples: [["holdfast logout https://reports.example.com/mcp", "revokes its tokens, and forgets them"]],
   },
   doctor: {
+    prints:
+      "`{ server, connected, protocolVersion, tasks, checks: [{ check, works, detail }] }`; of a store `{ store, checks }`, of a file `{ file, checks }`",
     does: "test a server: what works, what does not, and why",
     args: [["<server>", `${serverForms}; or sqlite:PATH, for the files of a store; or a file of serve`]],
     options: asking,
@@ -184,6 +201,7 @@ export const toolCommands = declare({
     ],
   },
   ping: {
+    prints: "`{ server: { name, version }, protocolVersion, connectMs, pingMs }`",
     does: "check that a server answers, and how fast",
     args: [server],
     options: asking,
@@ -201,6 +219,7 @@ const ofTask = [
 
 export const taskCommands = declare({
   ls: {
+    prints: "`{ tasks: [{ id, isTask, server, tool, startedAt, status, statusMessage, isOver }] }`",
     does: "list the tasks you started, until a week after they end",
     options: [
       ...serverOptions,
@@ -215,6 +234,7 @@ export const taskCommands = declare({
     ],
   },
   result: {
+    prints: taskJson,
     does: "wait for a task and print its result",
     args: [id],
     options: [...ofTask, save, maxChars],
@@ -225,18 +245,22 @@ export const taskCommands = declare({
     ],
   },
   watch: {
+    prints: taskJson,
     does: "show a task's progress until it ends, then print its result",
     args: [id],
     options: [...ofTask, save, maxChars],
     examples: [["holdfast watch last", "follows the most recently started task, from any terminal"]],
   },
   get: {
+    prints: taskJson,
     does: "show the state of a task",
     args: [id],
     options: ofTask,
     examples: [["holdfast get 01a200", "shows the task whose id starts with 01a200"]],
   },
   logs: {
+    prints:
+      "a line of the log each: `{ seq, at, step, level, text, data }`; with `--output`, a part of the output each: `{ seq, at, content }`",
     does: "print a task's log",
     args: [id],
     options: [
@@ -247,6 +271,7 @@ export const taskCommands = declare({
     examples: [["holdfast logs 01a200 -f", "prints each line as the tool logs it"]],
   },
   answer: {
+    prints: taskJson,
     does: "answer a task's question, with the given values or on the terminal",
     args: [id, ["[pairs...]", "key=value, converted by the question's schema, key:=json, or key=@file"]],
     options: [
@@ -263,12 +288,14 @@ export const taskCommands = declare({
     ],
   },
   cancel: {
+    prints: taskJson,
     does: "cancel a task",
     args: [id],
     options: ofTask,
     examples: [["holdfast cancel 01a200", "asks the server to end the task"]],
   },
   forget: {
+    prints: "`{ ids }`",
     does: "remove tasks from the list, for example when their server is gone",
     args: [["[id...]", taskForms]],
     options: [["--lost", "all that their servers did not know when they were last asked"], json],
@@ -281,12 +308,14 @@ export const taskCommands = declare({
 
 export const contentCommands = declare({
   resources: {
+    prints: "`{ server: { name, version }, resources, resourceTemplates }`: each as the server sent it",
     does: "list a server's resources and templates",
     args: [server],
     options: asking,
     examples: [[`holdfast resources ${url}`, "lists resources and URI templates"]],
   },
   read: {
+    prints: "`{ server, uri, result }`: the result as the server sent it",
     does: "print a resource, or write its bytes to a pipe",
     args: [server, ["<uri>", "the resource's URI"]],
     options: [
@@ -301,12 +330,14 @@ export const contentCommands = declare({
     ],
   },
   prompts: {
+    prints: "`{ server: { name, version }, prompts }`: each as the server sent it",
     does: "list a server's prompts with their arguments",
     args: [server],
     options: asking,
     examples: [["holdfast prompts reports", "lists prompts with their arguments"]],
   },
   prompt: {
+    prints: "`{ server, prompt, result }`: the result as the server sent it",
     does: "print a prompt, filled in with arguments",
     args: [server, ["<name>", "the prompt's name"], ["[pairs...]", "key=value, or key=@file"]],
     options: [...asking, save],
@@ -316,6 +347,7 @@ export const contentCommands = declare({
     ],
   },
   complete: {
+    prints: "`{ values, total, hasMore }`",
     does: "ask the server to complete an argument of a prompt or URI template",
     args: [
       server,

@@ -14,6 +14,7 @@ const store = ["<store>", databaseForms] as const;
 
 const serverCommands = declare({
   init: {
+    prints: "`{ folder, files }`",
     does: "write a starter project: a server, a client, a test and a Dockerfile",
     args: [["[dir]", "the project's folder", { default: "." }]],
     options: [["--tarball <file>", "a packed Holdfast to copy into the project"], json],
@@ -51,6 +52,7 @@ const serverCommands = declare({
     ],
   },
   dashboard: {
+    prints: "`{ link }`, once it listens",
     does: "serve a page to inspect and manage a server's tasks, until Ctrl-C",
     args: [["<store>", placeForms]],
     options: [
@@ -78,6 +80,7 @@ const serverCommands = declare({
     ],
   },
   inbox: {
+    prints: "`{ messages }` with the `InboxMessage` of `holdfast/host` of each result",
     does: "show the results that a conversation of an agent has not taken, or hand them to a program",
     args: [store, ["<conversation>", "its id, as the agent names it"]],
     options: [
@@ -95,12 +98,14 @@ const serverCommands = declare({
   },
   journal: { does: "look at the tasks in a server's store, even while the server is stopped" },
   "journal ls": {
+    prints: "`{ tasks: [{ id, tool, toolVersion, state, waiting, createdAt }] }`",
     does: "list the unfinished tasks, with the versions of their tools",
     args: [store],
     options: [json],
     examples: [["holdfast journal ls tasks.db", "lists unfinished tasks"]],
   },
   "journal export": {
+    prints: "`JournalRecording` of `holdfast/testing`, with or without `--json`",
     does: "print everything stored about a task as JSON, for checkReplay",
     args: [store, ["<id>", "the task's full id"]],
     options: [
@@ -115,6 +120,8 @@ const serverCommands = declare({
     ],
   },
   check: {
+    prints:
+      "`{ ok, journals: [{ taskId, tool, toolVersion, ok, problems, added, unreached, renamed, changed, end }] }`: `ReplayReport` of `holdfast/testing`",
     does: "check that new code of tools continues recorded tasks",
     args: [["<journals...>", "files or folders of journal export or admin export, or - for stdin"]],
     options: [["--tools <file>", "the module that exports the tools", { required: true }], json],
@@ -130,6 +137,7 @@ const serverCommands = declare({
     ],
   },
   migrate: {
+    prints: "`{ schema, from, to, dryRun }`: the versions of the schema",
     does: "bring the schema of a Postgres store up to date",
     args: [
       [
@@ -148,6 +156,7 @@ const serverCommands = declare({
 
 const otherCommands = declare({
   docs: {
+    prints: "`{ topics: [{ topic, part, title }] }`; with words `{ topic, text }`, Markdown",
     does: "print a page of the documentation, or what an error code means",
     args: [["[topic...]", "a page, an error code, or words to search for (default: list the pages)"]],
     options: [json],

@@ -4,6 +4,7 @@ import { declare } from "./declare.ts";
 /** The commands of `holdfast admin STORE` that need the store's database. */
 export const databaseCommands = declare({
   dump: {
+    prints: "`{ file, tasks, changed, unreadable, withoutFiles, bytes, seconds }`",
     examples: [
       ["holdfast admin tasks.db dump monday.dump", "writes a new file while servers keep running"],
       [
@@ -19,6 +20,7 @@ export const databaseCommands = declare({
     ],
   },
   load: {
+    prints: "`{ file, tasks, at, partial, beside }`",
     examples: [
       ["holdfast admin new.db load monday.dump", "creates new.db from the dump"],
       ["holdfast admin postgres://db/app load monday.dump", "moves a SQLite store to Postgres"],
@@ -32,6 +34,8 @@ export const databaseCommands = declare({
     ],
   },
   export: {
+    prints:
+      "a line for each task, always: `JournalRecording` of `holdfast/testing` with `statusMessage`, `startedAt`, `updatedAt`, `finishedAt`, `log`, `output`",
     examples: [
       ["holdfast admin tasks.db export --principal ann", "prints everything stored about ann's tasks"],
     ],
@@ -39,19 +43,24 @@ export const databaseCommands = declare({
     options: selecting,
   },
   gc: {
+    prints: "`{ tasks, sessions, deliveries, bytes: { before, after }, left }`",
     examples: [["holdfast admin tasks.db gc", "runs while servers keep running"]],
     does: "delete what has expired, and free its space",
     options: [["--full", "free all unused space; servers that use the store wait meanwhile"]],
   },
   keys: {
+    prints:
+      "`{ keys: [{ id, isGiven, texts: { TABLE: COUNT } }], clear: { TABLE: COUNT }, unopened: { TABLE: ROWS } }`",
     examples: [["holdfast admin tasks.db keys", "with HOLDFAST_ENCRYPTION_KEYS=new:…,old:…"]],
     does: "show what each encryption key is still needed for",
   },
   reseal: {
+    prints: "`{ rows: { TABLE: ROWS }, left: { TABLE: ROWS }, isStrict, isClean }`",
     examples: [["holdfast admin tasks.db reseal", "with HOLDFAST_ENCRYPTION_KEYS=new:…,old:…"]],
     does: "encrypt everything in the store with its first key, while servers run",
   },
   "rotate-secrets": {
+    prints: "`{ secrets, acceptedUntil, rekeyed, left }`",
     examples: [
       ["holdfast admin tasks.db rotate-secrets", "accepts for an hour what the old ones made"],
       ["holdfast admin tasks.db rotate-secrets --accept 0s", "after a leak: ends it at once"],
@@ -66,6 +75,7 @@ export const databaseCommands = declare({
     ],
   },
   "delete-principal": {
+    prints: "`{ principal, deleted: { TABLE: ROWS }, left, isClean }`",
     examples: [["holdfast admin tasks.db delete-principal ann", "asks before it deletes"]],
     does: "delete everything the store has about a caller",
     args: [["<principal>", "the caller"]],

@@ -32,6 +32,8 @@ export interface DeclaredCommand {
   readonly does: string;
   readonly args?: readonly DeclaredArgument[];
   readonly options?: readonly DeclaredOption[];
+  /** The document that `--json` prints, as the reference says it in Markdown. */
+  readonly prints?: string | undefined;
   /** Where the arguments do not say it. */
   readonly usage?: string;
   readonly examples?: readonly Example[];

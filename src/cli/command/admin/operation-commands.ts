@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { parametersOf, type Parameter } from "../../../admin/endpoint/request.ts";
 import { call, type Input, type Operation } from "../../../admin/operation.ts";
 import { acts, type Admin, reads } from "../../../admin/operations.ts";
-import type { Schema } from "../../../admin/shape.ts";
+import { type Schema, shapeNames } from "../../../admin/shape.ts";
 import type { BulkAction } from "../../../task/bulk.ts";
 import { countOf, oneTask, optionOf, pastTime, selectingMany, wordOf } from "./selection.ts";
 import { exactJson } from "../../arguments/parse-arguments.ts";
@@ -62,6 +62,7 @@ function commandOf(operation: Operation, page: Page<unknown>): OperationCommand 
     args: page.args ?? (all ? ([["[id]", `${idForms}; or --all`]] as const) : inPath),
     options: [...(method === "GET" ? [] : [as]), ...(all ? selectingMany : []), ...own],
     examples,
+    prints: page.prints ?? shapeOf(operation),
   };
   return { name: page.command ?? wordOf(operation.name), declared, operation, page };
 }
@@ -135,6 +136,12 @@ async function idsOf(typed: Input, admin: Admin): Promise<Input> {
   ).flatMap(([name, id]) => (typeof id === "string" ? [[name, id] as const] : []));
   const found = given.map(async ([name, id]) => [name, await findTask(admin, id)] as const);
   return Object.fromEntries<string>(await Promise.all(found));
+}
+
+/** The name of what it gives. */
+function shapeOf({ gives }: Operation): string | undefined {
+  const named = gives && shapeNames.get(gives);
+  return named && `\`${named.id}\``;
 }
 
 function namesIn({ path }: Operation): readonly string[] {

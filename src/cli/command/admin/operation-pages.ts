@@ -32,6 +32,8 @@ export interface Page<Gives> {
   readonly text: (given: Gives, input: Input, shown: Shown) => string;
   /** For programs, where it is not the answer as it is. */
   readonly json?: (given: Gives, input: Input) => object;
+  /** What `--json` prints, where it is not just what the operation gives. */
+  readonly prints?: string;
   /** On stderr, for people. */
   readonly note?: (given: Gives) => Note | readonly Note[];
   /** Its name, where it is not that of the operation. */
@@ -95,16 +97,19 @@ export const readPages: Pages<AdminReads> = {
     text: (counts, _, { cells }) => countTable(counts, cells),
   },
   failures: {
+    prints: "`{ tool, failures }` with the `FailureGroup` of each cause",
     examples: [["holdfast admin tasks.db failures report", "groups failed tasks by cause"]],
     json: (failures, { tool }) => ({ tool, failures }),
     text: (failures, _, shown) => failureTable(failures, shown),
   },
   incidents: {
+    prints: "`{ incidents }` with the `Incident` of each cause",
     examples: [["holdfast admin tasks.db incidents", "lists why tasks fail now, since when and for whom"]],
     json: (incidents) => ({ incidents }),
     text: (incidents, _, shown) => incidentTable(incidents, shown),
   },
   webhooks: {
+    prints: "`{ webhooks }` with the `WebhookBacklog` of each",
     examples: [["holdfast admin tasks.db webhooks", "prints a line for each webhook"]],
     json: (webhooks) => ({ webhooks }),
     text: (webhooks, _, { cells }) => webhookTable(webhooks, cells),
@@ -124,6 +129,7 @@ export const readPages: Pages<AdminReads> = {
     note: ({ next }) => next !== null && `For more, add --after ${next}`,
   },
   actions: {
+    prints: "`{ actions }` with each `AdminAction`",
     examples: [["holdfast admin tasks.db actions --task 01a200", "lists who did what to the task"]],
     json: (actions) => ({ actions }),
     text: (actions, _, { cells }) => fittedTable(actionColumns, actions, cells),
@@ -145,6 +151,7 @@ export const readPages: Pages<AdminReads> = {
     note: ({ tasks }) => `Of the newest ${tasksText(tasks)} that have ended`,
   },
   nodes: {
+    prints: "`{ nodes }` with the `NodeSummary` of each process",
     examples: [["holdfast admin tasks.db nodes", "prints a line for each process"]],
     json: (nodes) => ({ nodes }),
     text: (nodes, _, { cells }) => nodeTable(nodes, cells),
@@ -158,6 +165,7 @@ export const readPages: Pages<AdminReads> = {
     ...bulkShown,
   },
   sessions: {
+    prints: "`{ sessions }` with the `OperatorSession` of each",
     examples: [["holdfast admin tasks.db sessions", "lists who is logged in to a dashboard"]],
     json: (sessions) => ({ sessions }),
     text: (sessions, _, { cells }) => sessionTable(sessions, cells),
@@ -167,6 +175,7 @@ export const readPages: Pages<AdminReads> = {
 /** Live on a terminal, until a key ends it. */
 export const topPage: Page<TopJson> = {
   command: "top",
+  prints: "`{ counts, tasks }` with `Counts` and the `TaskSummary` of each, once",
   examples: [["holdfast admin tasks.db top", "shows live counts until you press q"]],
   does: "watch tools and unfinished tasks live; press q to quit",
   options: [["--once", "print it once and exit"]],
@@ -216,6 +225,7 @@ export const actPages: Pages<AdminActs> = {
     text: (task, { id }) => `${String(id)} runs again as ${task.id}\n`,
   },
   delete: {
+    prints: "`{ id }`",
     examples: [
       ["holdfast admin tasks.db delete --all --state completed --older-than 7d", "asks before it deletes"],
     ],
@@ -271,11 +281,13 @@ export const actPages: Pages<AdminActs> = {
     text: (node) => `${node.host ?? node.id}:${node.pid ?? ""} ${drainText(node)}\n`,
   },
   pause: {
+    prints: "`{ tool, paused }`",
     examples: [["holdfast admin tasks.db pause report", "calls are still accepted, but wait"]],
     json: (_, { tool }) => ({ tool, paused: true }),
     text: (_, { tool }) => `paused ${String(tool)}\n`,
   },
   resume: {
+    prints: "`{ tool, paused }`",
     examples: [["holdfast admin tasks.db resume report", "starts the tasks that waited"]],
     json: (_, { tool }) => ({ tool, paused: false }),
     text: (_, { tool }) => `resumed ${String(tool)}\n`,
@@ -298,6 +310,7 @@ export const actPages: Pages<AdminActs> = {
     ...bulkShown,
   },
   resend: {
+    prints: "`{ webhook, resent, delivered }`",
     examples: [
       ["holdfast admin tasks.db resend billing", "resends them within a minute"],
       [
@@ -313,6 +326,7 @@ export const actPages: Pages<AdminActs> = {
     },
   },
   endSession: {
+    prints: "`{ session }`",
     examples: [["holdfast admin tasks.db end-session 3f9c01aa", "logs the operator out within a second"]],
     input: async ({ session }, { admin }) => ({ session: await findSession(admin, String(session)) }),
     json: (_, { session }) => ({ session }),
