@@ -1,7 +1,7 @@
 // Makes docs/reference/admin-api.md and tools-file.md from the schemas of both: npm run docs:schemas
 import { writeFile } from "node:fs/promises";
 import { format, resolveConfig } from "prettier";
-import { openApiDocument } from "../src/admin/endpoint/openapi.ts";
+import { openApiDocument } from "../src/admin/openapi.ts";
 import { toolsFileSchema } from "../src/serve/file/schema.ts";
 
 /** What is read of a JSON Schema. */

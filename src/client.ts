@@ -1,5 +1,5 @@
 export { remoteAdmin } from "./admin/remote-admin.ts";
-export type { RemoteAdminOptions } from "./admin/remote-endpoint.ts";
+export type { RemoteAdminOptions } from "./admin/remote-admin.ts";
 export { fileLogins } from "./client/auth/file-logins.ts";
 export { logIn, logOut, type LogOutOptions, type LogOutResult } from "./client/auth/log-in.ts";
 export type { LogInOptions, LoginAddress } from "./client/auth/login-run.ts";

@@ -17,11 +17,11 @@ export type {
   TaskSummary,
   ToolCounts,
 } from "./admin/admin.ts";
-export type { Callers, CallersQuery, CallerUsage, StepLatency, ToolLatency } from "./admin/usage-shapes.ts";
-export type { FailureGroup, Incident, IncidentMark, MarkOptions } from "./admin/incident-shapes.ts";
+export type { Callers, CallersQuery, CallerUsage, StepLatency, ToolLatency } from "./admin/activity.ts";
+export type { FailureGroup, Incident, IncidentMark, MarkOptions } from "./admin/incident-operations.ts";
 export type { OperatorSession } from "./admin/incident-operations.ts";
 export type { OperatorRole } from "./admin/roles.ts";
-export type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./admin/timeline-shapes.ts";
+export type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./admin/task-parts.ts";
 export type {
   DeliveryPage,
   DeliveryQuery,
@@ -29,8 +29,8 @@ export type {
   ResendOptions,
   TaskDelivery,
   WebhookBacklog,
-} from "./admin/webhook-shapes.ts";
-export type { BulkAction, BulkOptions, BulkResult } from "./admin/bulk-job.ts";
+} from "./admin/task-parts.ts";
+export type { BulkAction, BulkOptions, BulkResult } from "./admin/task-operations.ts";
 export type { Activity, DrainOptions, NodeSummary, RefusalActivity, ToolActivity } from "./admin/activity.ts";
 export type { PollingToolOptions, TasksOptions } from "./server/tasks-options.ts";
 export type {

@@ -3,20 +3,19 @@ import type { ActionBy } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { isSealed } from "../task/stored-text.ts";
 import { TaskActs, type ActServices, type Recording } from "./act-on-task.ts";
-import { adminOf } from "./admin-store-of.ts";
-import type { IncidentMark, MarkOptions } from "./incident-shapes.ts";
+import { adminOf, encrypted, unknown } from "./admin-store-of.ts";
+import type { IncidentMark, MarkOptions } from "./incident-operations.ts";
 import type { DrainOptions, NodeSummary } from "./activity.ts";
 import type { RetryOptions, TaskSelection, TaskSummary } from "./admin.ts";
-import type { BulkAction, BulkJobShown, BulkOptions, BulkResult } from "./bulk-job.ts";
+import type { BulkAction, BulkJobShown, BulkOptions, BulkResult } from "./task-operations.ts";
 import type { BulkActs } from "./bulk.ts";
 import { invalid } from "./operation.ts";
 import type { AdminActs } from "./operations.ts";
-import { livingNode } from "./nodes.ts";
+import { livingNode } from "./activity-of.ts";
 import type { OperatorSessions } from "./operator-sessions.ts";
 import { resend } from "./webhooks.ts";
-import { encrypted, unknown } from "./refusals.ts";
-import { summaryOf } from "./summary.ts";
-import type { ResendOptions, Resent } from "./webhook-shapes.ts";
+import { summaryOf } from "./select-tasks.ts";
+import type { ResendOptions, Resent } from "./task-parts.ts";
 
 /** One operator's actions on the tasks of a store, whichever process runs them. Owners are notified as of any other change. */
 export class Acts implements AdminActs {

@@ -1,11 +1,9 @@
-import { storedFile } from "./artifact-shapes.ts";
 import * as z from "zod/mini";
+import { storedFile, questionMethod, timelineEntry, timelineSummary, taskDelivery } from "./task-parts.ts";
 import { attemptEnds, type TaskAttempt } from "../task/attempts.ts";
 import { blockReasons, type Blocked, type BlockReason } from "../task/blocked.ts";
 import type { Suspicion } from "../task/outcome.ts";
 import { generationNames, taskMethods, type Progress, type TaskMethod } from "../task/record.ts";
-import { taskDelivery } from "./webhook-shapes.ts";
-import { questionMethod, timelineEntry, timelineSummary } from "./timeline-shapes.ts";
 import {
   behindMs,
   content,
@@ -30,7 +28,27 @@ import {
   whole,
   wholeOrNull,
 } from "./shape.ts";
-import { adminTaskStates, adminWaitReasons, countNames } from "./task-state.ts";
+import { allWaitReasons } from "../task/task-line.ts";
+
+/** The states of tasks as operators see them. */
+export const adminTaskStates = [
+  "queued",
+  "waiting",
+  "running",
+  "input_required",
+  "blocked",
+  "completed",
+  "failed",
+  "cancelled",
+] as const;
+
+/** What unfinished tasks wait for. */
+export const adminWaitReasons = allWaitReasons;
+
+/** What is counted of the tasks of a tool: those that have not ended, and those that have. */
+export const openCounts = ["queued", "waiting", "running", "inputRequired", "blocked"] as const;
+export const endCounts = ["completed", "failed", "cancelled"] as const;
+export const countNames = [...openCounts, ...endCounts] as const;
 
 /**
  * The state of a task as operators see it. `queued`: it can be claimed. `running`: its handler works. `waiting`: the handler sleeps, waits

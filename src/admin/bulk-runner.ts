@@ -3,8 +3,7 @@ import { isHeld, type BulkJob, type BulkTask } from "../task/bulk.ts";
 import type { Clock } from "../runtime/clock.ts";
 import { HoldfastError, isStoreFault } from "../task/fault.ts";
 import { TaskActs, type ActServices, type Recording } from "./act-on-task.ts";
-import { adminOf } from "./admin-store-of.ts";
-import { ProcessGone } from "./refusals.ts";
+import { adminOf, ProcessGone } from "./admin-store-of.ts";
 
 /** The number of tasks to change concurrently. */
 const atOnce = 100;

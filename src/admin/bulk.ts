@@ -13,12 +13,11 @@ import {
   type BulkJobShown,
   type BulkOptions,
   type BulkResult,
-} from "./bulk-job.ts";
+} from "./task-operations.ts";
 import { adminOf } from "./admin-store-of.ts";
 import type { BulkRunner, RunnerServices } from "./bulk-runner.ts";
 import { invalid } from "./operation.ts";
-import { selectTasks } from "./select-tasks.ts";
-import { adminStateOf } from "./summary.ts";
+import { selectTasks, adminStateOf } from "./select-tasks.ts";
 
 /** The number of tasks to find, and to add to a job, at a time. */
 const page = 1_000;

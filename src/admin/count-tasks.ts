@@ -3,10 +3,17 @@
 import type { AdminStore, AlikeTasks, EndedAs } from "../store/admin-store.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import { waitsForOf } from "../task/task-line.ts";
-import type { AdminTaskState, Counts, ToolCounts, WaitCounts } from "./admin.ts";
+import {
+  type AdminTaskState,
+  type Counts,
+  type ToolCounts,
+  type WaitCounts,
+  adminWaitReasons,
+  endCounts,
+  openCounts,
+} from "./admin.ts";
 import type { ShownFrom } from "./admin-store-of.ts";
-import { adminStateOf } from "./summary.ts";
-import { adminWaitReasons, endCounts, openCounts } from "./task-state.ts";
+import { adminStateOf } from "./select-tasks.ts";
 
 /** The limit of exact counts: larger ones take longer, and operators do not go through so many tasks one by one. */
 export const mostCounted = 10_000;

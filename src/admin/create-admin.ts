@@ -1,4 +1,4 @@
-import type { Clock } from "../runtime/clock.ts";
+import { type Clock, systemClock, StoreClock } from "../runtime/clock.ts";
 import type { TaskStore, StoreChanges } from "../store/store.ts";
 import { Acts } from "./act.ts";
 import { BulkActs } from "./bulk.ts";
@@ -7,26 +7,31 @@ import type { TaskChanges } from "./admin.ts";
 import { countTasks, EndedCounts, mostCounted } from "./count-tasks.ts";
 import { call, methodsOf, invalid } from "./operation.ts";
 import { acts, reads, type Admin, type AdminActs, type AdminReads } from "./operations.ts";
-import { adminOf, readToShow } from "./admin-store-of.ts";
-import { unknown } from "./refusals.ts";
+import { adminOf, readToShow, unknown } from "./admin-store-of.ts";
 import { keepSessions, ledgerIn, OperatorSessions } from "./operator-sessions.ts";
-import { actionsAbout, keepReadRecords, ReadRecords } from "./record-reads.ts";
+import {
+  actionsAbout,
+  keepReadRecords,
+  ReadRecords,
+  actionOf,
+  actionsOn,
+  allActions,
+} from "./record-reads.ts";
 import { selectTasks } from "./select-tasks.ts";
-import { actionOf, actionsOn, allActions } from "./actions.ts";
-import { mostReports, nodesIn } from "./nodes.ts";
-import { listed, showTask } from "./show-task.ts";
+import { mostReports, nodesIn, ActivitySum } from "./activity-of.ts";
+import { listed, showTask, filePartOf } from "./show-task.ts";
 import { deliveriesIn } from "./webhooks.ts";
-import { filePartOf } from "./show-artifacts.ts";
 import { failuresOf, incidentsIn } from "./incidents.ts";
 import { callersOf, latencyOf } from "./usage.ts";
 import { Timeline } from "./timeline.ts";
-import { systemClock } from "../runtime/clock.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import { minuteOf } from "../runtime/reports/process-counts.ts";
 import { readReport } from "../runtime/reports/process-report.ts";
 import type { NodeReports } from "../store/admin-store.ts";
-import { ActivitySum } from "./activity-of.ts";
 import type { Activity } from "./activity.ts";
+import { ArtifactBlobs, folderBlobs } from "../runtime/blobs/artifact-blobs.ts";
+import { defaultSettings } from "../runtime/options.ts";
+import { HoldfastError } from "../task/fault.ts";
 
 const mostMessages = 10_000;
 
@@ -197,4 +202,77 @@ export async function activityIn(
     await nextTurn();
   }
   return sums.result();
+}
+
+/** How often to renew the lease: seldom enough to cost nothing, and often enough for every lease. */
+const renewEveryMs = 1_000;
+
+/** An `Admin` on a store that it opened, or on a remote one. */
+export interface OpenAdmin {
+  readonly admin: Admin;
+  readonly store?: TaskStore;
+  /** How far the store's clock is ahead of this machine's (ms). */
+  readonly offsetMs: () => number;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens a store for an operator, as another owner without handlers. Starts no tasks, takes none over and ends none. Servers may have the
+ * store open. Rejects as the store's `open` does. `blobFolder`: where tasks keep files outside of the store.
+ */
+export async function openAdmin(store: TaskStore, blobFolder?: string): Promise<OpenAdmin> {
+  const clock = new StoreClock(systemClock);
+  const operatorOwner = clock.uniqueName();
+  await store.open({ id: operatorOwner, handlers: [] });
+  await renew(store, clock); // from here on it has the store's time
+  const blobs = blobFolder === undefined ? undefined : await blobsOf(store, blobFolder, clock);
+  const stop = clock.every(renewEveryMs, () => void renew(store, clock));
+  const services: RunnerServices = {
+    store,
+    blobs,
+    operatorOwner,
+    now: () => clock.now(),
+    after: (ms, run) => clock.after(ms, run),
+    every: (ms, run) => clock.every(ms, run),
+    randomBytes: (size) => clock.randomBytes(size),
+    maxBodyBytes: defaultSettings.maxBodyBytes,
+  };
+  const runner = new BulkRunner(services);
+  return {
+    store,
+    offsetMs: () => clock.offsetMs,
+    admin: createAdmin(services, runner),
+    close: async () => {
+      await runner.stop();
+      stop();
+      await store.close();
+    },
+  };
+}
+
+/** Undefined for a store without blobs, and without its keys, which those of files are encrypted with. */
+async function blobsOf(
+  store: TaskStore,
+  folder: string,
+  clock: StoreClock,
+): Promise<ArtifactBlobs | undefined> {
+  const blobs = new ArtifactBlobs(folderBlobs(folder), clock);
+  try {
+    return (await blobs.find(store)) ? blobs : undefined;
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "configuration") return undefined;
+    throw error;
+  }
+}
+
+/** In the meantime, requests fail because the store does not answer. */
+async function renew(store: TaskStore, clock: StoreClock): Promise<void> {
+  try {
+    const askedAt = clock.elapsed();
+    const { held, now } = await store.renew();
+    clock.look(now, askedAt);
+    if (!held) await store.rejoin?.();
+  } catch {
+    // The next renewal tries again.
+  }
 }

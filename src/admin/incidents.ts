@@ -7,9 +7,8 @@ import type { TaskStore } from "../store/store.ts";
 import { messagePattern } from "../task/cause.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { mostCounted } from "./count-tasks.ts";
-import { trendParts, type FailureGroup, type Incident } from "./incident-shapes.ts";
-import { newestTasks } from "./select-tasks.ts";
-import { errorText } from "./summary.ts";
+import { trendParts, type FailureGroup, type Incident } from "./incident-operations.ts";
+import { newestTasks, errorText } from "./select-tasks.ts";
 
 /** Failed tasks to read at a time. */
 const page = 1_000;

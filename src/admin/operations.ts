@@ -6,6 +6,12 @@ import {
   type Activity,
   type DrainOptions,
   type NodeSummary,
+  callers,
+  callersQuery,
+  toolLatency,
+  type Callers,
+  type CallersQuery,
+  type ToolLatency,
 } from "./activity.ts";
 import {
   adminAction,
@@ -18,14 +24,6 @@ import {
 import { operation, operationsOf } from "./operation.ts";
 import { DeclaredTaskActs, DeclaredTaskReads } from "./task-operations.ts";
 import {
-  callers,
-  callersQuery,
-  toolLatency,
-  type Callers,
-  type CallersQuery,
-  type ToolLatency,
-} from "./usage-shapes.ts";
-import {
   deliveryPage,
   deliveryQuery,
   resendOptions,
@@ -36,7 +34,7 @@ import {
   type ResendOptions,
   type Resent,
   type WebhookBacklog,
-} from "./webhook-shapes.ts";
+} from "./task-parts.ts";
 import { countUpTo, described, list, nonEmpty, text, whole } from "./shape.ts";
 
 class DeclaredReads extends DeclaredTaskReads {

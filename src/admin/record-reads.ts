@@ -4,11 +4,13 @@ import { personKeys } from "../store/secrets.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { StoredAction } from "../task/record.ts";
 import { HoldfastError } from "../task/fault.ts";
-import type { TaskPage } from "./admin.ts";
+import type { TaskPage, AdminAction } from "./admin.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { call, type Input, methodsOf, type Operation } from "./operation.ts";
 import { type Admin, type AdminReads, reads } from "./operations.ts";
-import { recordAction } from "./record-action.ts";
+import type { BulkTask } from "../task/bulk.ts";
+import { shownJob } from "./bulk.ts";
+import { parsed } from "./select-tasks.ts";
 
 // That an operator saw data of a caller is recorded, once per operator, caller, hour and process. The record outlives the caller's data, so a
 // hash with a key stands for the caller, and an erasure destroys the key: from then on, nobody can say whose data it was. Each caller of whom
@@ -156,4 +158,73 @@ export function readsAs(admin: Admin, actor: string, onError: (error: unknown) =
   return methodsOf<AdminReads>(reads, (operation, input, signal) =>
     operation.shows === undefined ? call(admin, operation, input, signal) : recorded(operation, input),
   );
+}
+
+export interface RecordServices {
+  readonly store: TaskStore;
+  readonly now: () => number;
+  /** The operator's name. */
+  readonly actor: string;
+}
+
+/**
+ * Records what an operator does that changes no task here: an erasure, which deletes rows beside the store, an export, a dump and a read. It is
+ * recorded before it is done, and never with the name of whose data it is: the record outlives that.
+ */
+export async function recordAction(
+  { store, now, actor }: RecordServices,
+  action: "erase" | "export" | "dump" | "read",
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  await store.write({ type: "record_action", now: now(), by: { actor, action, detail } });
+}
+
+/** What operators did, newest first. A bulk action is one of them, with what became of it. */
+export async function allActions(
+  store: TaskStore,
+  before: number | null,
+  limit: number,
+): Promise<readonly AdminAction[]> {
+  const stored = await adminOf(store).actions(null, before, limit);
+  return Promise.all(
+    stored.map(async (action) =>
+      action.job === null
+        ? actionOf(action)
+        : { ...actionOf(action), detail: await bulkDetail(store, action.job) },
+    ),
+  );
+}
+
+/** What operators did to a task, alone or among others, newest first. */
+export async function actionsOn(
+  store: TaskStore,
+  taskId: string,
+  before: number | null,
+  limit: number,
+): Promise<readonly AdminAction[]> {
+  const admin = adminOf(store);
+  const [alone, inJobs] = await Promise.all([
+    admin.actions(taskId, before, limit),
+    admin.bulk.on(taskId, before, limit),
+  ]);
+  const all = [...alone.map(actionOf), ...inJobs.map(([action, task]) => onTask(action, task))];
+  return all.toSorted((a, b) => b.seq - a.seq).slice(0, limit);
+}
+
+export function actionOf({ detail, job: _, ...action }: StoredAction): AdminAction {
+  return { ...action, detail: detail === null ? null : parsed(detail) };
+}
+
+function onTask(action: StoredAction, { job, taskId, created, code }: BulkTask): AdminAction {
+  const end = { ...(created !== null && { ranAgainAs: created }), ...(code !== null && { refused: code }) };
+  return { ...actionOf(action), taskId, detail: { job, ...end } };
+}
+
+/** What filter, how many, and how each ended. */
+async function bulkDetail(store: TaskStore, id: string): Promise<object> {
+  const { bulk } = adminOf(store);
+  const [job, counts] = await Promise.all([bulk.get(id), bulk.counts(id)]);
+  if (job === undefined) return { job: id }; // it was about a caller whose data is deleted
+  const { selection, options, state, counts: ends, cancelledBy } = shownJob(job, counts, [], []);
+  return { job: id, selection, options, state, ...ends, ...(cancelledBy !== null && { cancelledBy }) };
 }

@@ -9,9 +9,9 @@ import { readReport } from "../runtime/reports/process-report.ts";
 import type { RunningStep } from "../runtime/reports/running-steps.ts";
 import type { ListedEntry, TaskStore } from "../store/store.ts";
 import type { TaskRecord } from "../task/record.ts";
-import type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./timeline-shapes.ts";
+import type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./task-parts.ts";
 import { isTerminal } from "../task/outcome.ts";
-import { errorText } from "./summary.ts";
+import { errorText } from "./select-tasks.ts";
 
 /** The maximum number of entries shown with a task, and of failed ones among them. */
 const mostEntries = 1_000;

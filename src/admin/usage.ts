@@ -4,9 +4,8 @@ import type { TaskStore } from "../store/store.ts";
 import { stemOf, type JournalKind } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { adminOf, readToShow } from "./admin-store-of.ts";
-import { newestTasks } from "./select-tasks.ts";
-import { adminStateOf } from "./summary.ts";
-import type { Callers, CallersQuery, CallerUsage, StepLatency, ToolLatency } from "./usage-shapes.ts";
+import { newestTasks, adminStateOf } from "./select-tasks.ts";
+import type { Callers, CallersQuery, CallerUsage, StepLatency, ToolLatency } from "./activity.ts";
 
 const mostTasks = 20_000;
 

@@ -2,7 +2,7 @@ import type { TaskStore } from "../store/store.ts";
 import type { ActionBy } from "../task/record.ts";
 import type { TaskActs } from "./act-on-task.ts";
 import type { StoredDelivery } from "../task/delivery.ts";
-import type { DeliveryPage, DeliveryQuery, Resent, ResendOptions, TaskDelivery } from "./webhook-shapes.ts";
+import type { DeliveryPage, DeliveryQuery, Resent, ResendOptions, TaskDelivery } from "./task-parts.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { invalid } from "./operation.ts";
 import { newestTasks } from "./select-tasks.ts";

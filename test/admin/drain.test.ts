@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { memoryDatabase, memoryStore } from "../../src/store/sqlite/memory-store.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";
-import { openAdmin } from "../../src/admin/open-admin.ts";
+import { openAdmin } from "../../src/admin/create-admin.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import type { NodeSummary } from "../../src/admin/activity.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "../runtime/harness.ts";

@@ -2,7 +2,7 @@ import { memoryDatabase, memoryStore } from "holdfast/memory";
 import { encryptedStore } from "holdfast/store";
 import { describe, expect, it } from "vitest";
 import { rotateSecrets } from "../../src/admin/rotate-secrets.ts";
-import { deleteExpired } from "../../src/admin/delete-expired.ts";
+import { deleteExpired } from "../../src/admin/store-care.ts";
 import { openState, sealState } from "../../src/server/2026-07-28/mrtr.ts";
 import { Secrets } from "../../src/runtime/secrets.ts";
 import { HoldfastError } from "../../src/task/fault.ts";

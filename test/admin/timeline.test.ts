@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { TimelineEntry } from "../../src/admin/timeline-shapes.ts";
+import type { TimelineEntry } from "../../src/admin/task-parts.ts";
 import { Process, text, type Handler } from "../runtime/harness.ts";
 import { adminOf } from "./operator.ts";
 

@@ -17,9 +17,9 @@ function takenBy(path: string, text: string): string[] {
 }
 
 const shared = [
+  "src/admin/admin.ts",
   "src/admin/remote-admin.ts",
   "src/admin/roles.ts",
-  "src/admin/task-state.ts",
   "src/generation/web-address.ts",
   "src/task/task-line.ts",
 ];

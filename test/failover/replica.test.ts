@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { openAdmin } from "../../src/admin/open-admin.ts";
+import { openAdmin } from "../../src/admin/create-admin.ts";
 import { postgresStore } from "holdfast/postgres";
 import { serve } from "../kit/server.ts";
 import { StatelessClient } from "../kit/stateless-client.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { keptJournal } from "../../src/admin/rerun.ts";
+import { keptJournal } from "../../src/admin/act-on-task.ts";
 import { wholeJournal } from "../../src/testing/sample-task.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";

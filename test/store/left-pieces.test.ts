@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from "vitest";
-import { deleteExpired } from "../../src/admin/delete-expired.ts";
+import { deleteExpired } from "../../src/admin/store-care.ts";
 import { mostPieces } from "../../src/store/left-pieces.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { createRunning, noon } from "../../src/testing/sample-task.ts";

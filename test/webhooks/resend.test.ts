@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createAdmin } from "../../src/admin/create-admin.ts";
 import type { Admin } from "../../src/admin/operations.ts";
-import type { DeliveryQuery } from "../../src/admin/webhook-shapes.ts";
+import type { DeliveryQuery } from "../../src/admin/task-parts.ts";
 import { aMoment, hookOf, HookedProcess, hour } from "./hooked-process.ts";
 import { accept, answerWith, Receiver } from "./receiver.ts";
 

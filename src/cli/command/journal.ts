@@ -43,7 +43,7 @@ export async function exportTask(
   const { io, output } = context;
   const recording = await readTasks(io, store, (tasks) => exportJournal(tasks, id));
   const { principal } = recording;
-  const { exportBegins } = await import("../../admin/export-task.ts");
+  const { exportBegins } = await import("../../admin/store-care.ts");
   const unrecorded = await recordCopy(context, store, (to) => exportBegins(to, { id, principal }));
   if (unrecorded !== undefined) output.note(unrecorded);
   // Indented for people and version control.

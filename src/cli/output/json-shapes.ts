@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Counts, TaskSummary } from "../../admin/admin.ts";
-import type { BulkAction, BulkJobShown, BulkResult } from "../../admin/bulk-job.ts";
+import type { BulkAction, BulkJobShown, BulkResult } from "../../admin/task-operations.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import type { TaskClientErrorCode } from "../../client/task-client-error.ts";
 

@@ -1,5 +1,5 @@
-import { documentPath, openApiDocument } from "../../admin/endpoint/openapi.ts";
-import { inputOfRequest, matchRoute } from "../../admin/endpoint/request.ts";
+import { inputOfRequest, matchRoute } from "../../admin/endpoint.ts";
+import { documentPath, openApiDocument } from "../../admin/openapi.ts";
 import { call } from "../../admin/operation.ts";
 import type { Admin } from "../../admin/operations.ts";
 import { readsAs } from "../../admin/record-reads.ts";

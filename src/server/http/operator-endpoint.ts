@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { adminStatusOf, isAdminFault } from "../../admin/admin-faults.ts";
+import { adminStatusOf, isAdminFault } from "../../admin/operation.ts";
 import { isJsonObject } from "../../generation/message.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { OnError } from "../faults.ts";

@@ -1,4 +1,4 @@
-import type { BulkJobShown } from "../../../src/admin/bulk-job.ts";
+import type { BulkJobShown } from "../../../src/admin/task-operations.ts";
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks, type OperatorSession } from "holdfast";
 import { adminToken, serveHttp } from "holdfast/http";

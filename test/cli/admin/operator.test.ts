@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { FailureGroup } from "../../../src/admin/incident-shapes.ts";
+import type { FailureGroup } from "../../../src/admin/incident-operations.ts";
 import type { TaskDetails, TaskPage } from "../../../src/admin/admin.ts";
-import type { BulkResult } from "../../../src/admin/bulk-job.ts";
+import type { BulkResult } from "../../../src/admin/task-operations.ts";
 import { fullForm } from "../../full-form.ts";
 import { holdfast } from "../run-cli.ts";
 import { copyTask } from "./many-failed.ts";

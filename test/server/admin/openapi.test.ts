@@ -4,7 +4,7 @@ import type { Tasks } from "holdfast";
 import { sqliteStore } from "holdfast/sqlite";
 import type { TaskStore } from "holdfast/store";
 import { expect, it, onTestFinished } from "vitest";
-import { routes } from "../../../src/admin/endpoint/request.ts";
+import { routes } from "../../../src/admin/endpoint.ts";
 import { createQueued } from "../../../src/testing/sample-task.ts";
 import { databasePath, operated, type Asked, type Asking, type Operated } from "./operated.ts";
 

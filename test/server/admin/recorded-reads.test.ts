@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { AdminAction } from "holdfast";
 import { sqliteStore } from "holdfast/sqlite";
-import { endTasksOf } from "../../../src/admin/end-tasks-of.ts";
+import { endTasksOf } from "../../../src/admin/store-care.ts";
 import { forgetPerson, personNow, personOf, ReadRecords } from "../../../src/admin/record-reads.ts";
 import { reads } from "../../../src/admin/operations.ts";
 import { memoryStore } from "holdfast/memory";

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { routes } from "../../../src/admin/endpoint/request.ts";
+import { routes } from "../../../src/admin/endpoint.ts";
 import { memoryStore } from "../../../src/memory.ts";
-import { mostInBulk } from "../../../src/admin/bulk-job.ts";
+import { mostInBulk } from "../../../src/admin/task-operations.ts";
 import { RawConnection } from "../../kit/raw-connection.ts";
 import { callersToken, operated, type Asked } from "./operated.ts";
 

@@ -2,7 +2,7 @@ import type { Admin } from "holdfast";
 import type { Operator } from "holdfast/http";
 import { expect, it, vi } from "vitest";
 import * as z from "zod";
-import { routes } from "../../../src/admin/endpoint/request.ts";
+import { routes } from "../../../src/admin/endpoint.ts";
 import { includesRole, roles, type OperatorRole } from "../../../src/admin/roles.ts";
 import { text } from "../../kit/messages.ts";
 import { operated } from "./operated.ts";

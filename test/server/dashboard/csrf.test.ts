@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { routes } from "../../../src/admin/endpoint/request.ts";
+import { routes } from "../../../src/admin/endpoint.ts";
 import { Browser } from "./browser.ts";
 import { shown } from "./shown.ts";
 

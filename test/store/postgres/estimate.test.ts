@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { countTasks, EndedCounts } from "../../../src/admin/count-tasks.ts";
-import { adminStateOf } from "../../../src/admin/summary.ts";
+import { adminStateOf } from "../../../src/admin/select-tasks.ts";
 import { PostgresAdmin } from "../../../src/store/postgres/postgres-admin.ts";
 import { putMany } from "./many-tasks.ts";
 import { SomeSchema } from "./some-schema.ts";

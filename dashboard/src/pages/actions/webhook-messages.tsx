@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { DeliveryQuery, TaskDelivery, WebhookBacklog } from "../../../../src/admin/webhook-shapes.ts";
+import type { DeliveryQuery, TaskDelivery, WebhookBacklog } from "../../../../src/admin/task-parts.ts";
 import { useServices } from "../../api/services.ts";
 import { may } from "../../api/session.ts";
 import { useLoaded } from "../../live/use-loaded.ts";

@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Admin } from "../../../../src/admin/operations.ts";
-import type { StoredFile } from "../../../../src/admin/artifact-shapes.ts";
+import type { StoredFile } from "../../../../src/admin/task-parts.ts";
 import { useServices } from "../../api/services.ts";
 import { Problem } from "../../parts/problem.tsx";
 import { Time } from "../../parts/time.tsx";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { BulkAction, BulkJobShown } from "../../../../src/admin/bulk-job.ts";
+import type { BulkAction, BulkJobShown } from "../../../../src/admin/task-operations.ts";
 import { useServices } from "../../api/services.ts";
 import { may } from "../../api/session.ts";
 import { useAct } from "../../live/use-act.ts";

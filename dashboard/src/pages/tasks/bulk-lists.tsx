@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import type { BulkResult } from "../../../../src/admin/bulk-job.ts";
+import type { BulkResult } from "../../../../src/admin/task-operations.ts";
 import { Link } from "../../routing/link.tsx";
 import { taskPath } from "../../routing/task-path.ts";
 

@@ -1,5 +1,10 @@
-import { adminTaskStates, adminWaitReasons } from "../../../../src/admin/task-state.ts";
-import type { TaskSelection, AdminTaskState, AdminWaitReason } from "../../../../src/admin/admin.ts";
+import {
+  adminTaskStates,
+  adminWaitReasons,
+  type TaskSelection,
+  type AdminTaskState,
+  type AdminWaitReason,
+} from "../../../../src/admin/admin.ts";
 
 export const taskStates: readonly AdminTaskState[] = adminTaskStates;
 

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type { TaskSelection } from "../../../admin/admin.ts";
-import type { BulkAction, BulkJobShown, BulkOptions } from "../../../admin/bulk-job.ts";
+import type { BulkAction, BulkJobShown, BulkOptions } from "../../../admin/task-operations.ts";
 import type { Context } from "../../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
 import type { ManyTasksJson } from "../../output/json-shapes.ts";

@@ -94,7 +94,7 @@ async function dump(context: Context, { store, at, file: word, options }: Given<
   const blobs = await blobsIn(context, options.blobs);
   const { dumpStore } = await import("../../../store/data-care.ts");
   const { recordCopy } = await import("./with-admin.ts");
-  const { recordAction } = await import("../../../admin/record-action.ts");
+  const { recordAction } = await import("../../../admin/record-reads.ts");
   const unrecorded = await recordCopy(context, store, (services) => recordAction(services, "dump"));
   const made = await unlessStopped("no dump was made", (signal) =>
     dumpStore(at, file, { now: io.now(), since, blobs, signal }),
@@ -131,7 +131,7 @@ async function exportTasks(
   context: Context,
   { store: place, options }: Given<"export">,
 ): Promise<Said | ExitCode> {
-  const { exportBegins, exportTask } = await import("../../../admin/export-task.ts");
+  const { exportBegins, exportTask } = await import("../../../admin/store-care.ts");
   return opened(context, place, async ({ admin, store, now, actor }) => {
     const selection = selectionOf(options, now());
     await exportBegins({ store, now, actor }, selection);
@@ -157,7 +157,7 @@ async function exportTasks(
 
 async function gc(context: Context, { at, store: place, options }: Given<"gc">): Promise<Said> {
   const { compactStore, sizeOfStore } = await import("../../../store/data-care.ts");
-  const { deleteExpired } = await import("../../../admin/delete-expired.ts");
+  const { deleteExpired } = await import("../../../admin/store-care.ts");
   return opened(context, place, async ({ store, now }) => {
     const before = await sizeOfStore(at);
     const { tasks, sessions, deliveries } = await deleteExpired(store, now());
@@ -281,7 +281,7 @@ async function deletePrincipal(
     }
     if (interrupts.signal.aborted)
       throw new Stopped(interruptedBy(interrupts), "Interrupted: nothing was changed");
-    const { endTasksOf } = await import("../../../admin/end-tasks-of.ts");
+    const { endTasksOf } = await import("../../../admin/store-care.ts");
     const services = { store, now, actor, pause: (ms: number) => pause(ms) };
     const isForgotten = await endTasksOf(services, principal, graceMs);
     const { erasePrincipal } = await import("../../../store/data-care.ts");

@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import * as z from "zod/mini";
-import { parametersOf, type Parameter } from "../../../admin/endpoint/request.ts";
+import { parametersOf, type Parameter } from "../../../admin/endpoint.ts";
 import { call, type Input, type Operation } from "../../../admin/operation.ts";
 import { acts, type Admin, reads } from "../../../admin/operations.ts";
 import { type Schema, shapeNames } from "../../../admin/shape.ts";

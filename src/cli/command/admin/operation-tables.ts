@@ -1,9 +1,7 @@
-import type { Activity, NodeSummary } from "../../../admin/activity.ts";
-import type { BulkAction, BulkJobShown } from "../../../admin/bulk-job.ts";
-import type { FailureGroup, Incident } from "../../../admin/incident-shapes.ts";
-import type { OperatorSession } from "../../../admin/incident-operations.ts";
-import type { Callers, ToolLatency } from "../../../admin/usage-shapes.ts";
-import type { TaskDelivery, WebhookBacklog } from "../../../admin/webhook-shapes.ts";
+import type { Activity, NodeSummary, Callers, ToolLatency } from "../../../admin/activity.ts";
+import type { BulkAction, BulkJobShown } from "../../../admin/task-operations.ts";
+import type { FailureGroup, Incident, OperatorSession } from "../../../admin/incident-operations.ts";
+import type { TaskDelivery, WebhookBacklog } from "../../../admin/task-parts.ts";
 import { spanText, tasksText, timeText } from "../../output/amounts.ts";
 import { type Column, fittedTable } from "../../output/table.ts";
 import { duration } from "../../terminal/text.ts";

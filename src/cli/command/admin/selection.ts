@@ -3,8 +3,13 @@ import { millisecondsOf } from "../../../task/time.ts";
 import { collect, type OptionsOf } from "../../declare.ts";
 import { UsageError } from "../../errors.ts";
 import type { Input } from "../../../admin/operation.ts";
-import type { AdminTaskState, AdminWaitReason, TaskSelection } from "../../../admin/admin.ts";
-import { adminTaskStates, adminWaitReasons } from "../../../admin/task-state.ts";
+import {
+  type AdminTaskState,
+  type AdminWaitReason,
+  type TaskSelection,
+  adminTaskStates,
+  adminWaitReasons,
+} from "../../../admin/admin.ts";
 
 /** The option for a member: `--keep-up-to` for `keepUpTo`, and `--task` for `taskId`. */
 export function optionOf(name: string): string {

@@ -7,8 +7,7 @@ import type {
 } from "../../../admin/admin.ts";
 import { type Column, notedTable, wrapped } from "../../output/table.ts";
 import { spanText, timeText } from "../../output/amounts.ts";
-import type { TaskDelivery } from "../../../admin/webhook-shapes.ts";
-import type { TimelineEntry } from "../../../admin/timeline-shapes.ts";
+import type { TaskDelivery, TimelineEntry } from "../../../admin/task-parts.ts";
 import type { Blocked } from "../../../task/blocked.ts";
 import type { Suspicion } from "../../../task/outcome.ts";
 import { isJsonObject } from "../../../generation/message.ts";

@@ -11,8 +11,8 @@ import type { BlobCopies } from "../../../store/blobs.ts";
 import type { Context } from "../../context.ts";
 import type { Io } from "../../io.ts";
 import { type KeyRing, readKeys } from "../../../store/encryption-keys.ts";
-import { openAdmin, type OpenAdmin } from "../../../admin/open-admin.ts";
-import type { RecordServices } from "../../../admin/record-action.ts";
+import { openAdmin, type OpenAdmin } from "../../../admin/create-admin.ts";
+import type { RecordServices } from "../../../admin/record-reads.ts";
 import { remoteAdmin } from "../../../admin/remote-admin.ts";
 import { openedStore } from "../../../store/encrypted-store.ts";
 import { existingStore } from "../../../store/from-url.ts";
@@ -84,7 +84,7 @@ export async function findTask(admin: Admin, given: string): Promise<string> {
 export async function blobsIn({ io }: Context, given: string | undefined): Promise<BlobCopies | undefined> {
   const folder = blobFolder(io, given);
   if (folder === undefined) return undefined;
-  const { blobCopiesIn } = await import("../../../admin/blob-copies.ts");
+  const { blobCopiesIn } = await import("../../../admin/store-care.ts");
   return blobCopiesIn(folder);
 }
 

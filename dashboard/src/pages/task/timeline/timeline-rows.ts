@@ -1,5 +1,5 @@
 import type { TaskDetails } from "../../../../../src/admin/admin.ts";
-import type { TimelineEntry } from "../../../../../src/admin/timeline-shapes.ts";
+import type { TimelineEntry } from "../../../../../src/admin/task-parts.ts";
 
 type Attempt = TaskDetails["attempts"][number];
 type Delivery = TaskDetails["deliveries"][number];

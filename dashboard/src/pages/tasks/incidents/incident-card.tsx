@@ -1,7 +1,7 @@
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import type { BulkJobShown } from "../../../../../src/admin/bulk-job.ts";
-import type { Incident } from "../../../../../src/admin/incident-shapes.ts";
+import type { BulkJobShown } from "../../../../../src/admin/task-operations.ts";
+import type { Incident } from "../../../../../src/admin/incident-operations.ts";
 import { useServices } from "../../../api/services.ts";
 import { may } from "../../../api/session.ts";
 import { Bars } from "../../../parts/bars.tsx";

@@ -1,5 +1,5 @@
-import type { BulkJobShown } from "../../../../../src/admin/bulk-job.ts";
-import type { Incident } from "../../../../../src/admin/incident-shapes.ts";
+import type { BulkJobShown } from "../../../../../src/admin/task-operations.ts";
+import type { Incident } from "../../../../../src/admin/incident-operations.ts";
 
 /** What an incident is called. */
 export function incidentName({ tool, message, cause }: Incident): string {

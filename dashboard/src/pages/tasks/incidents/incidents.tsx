@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import type { Counts } from "../../../../../src/admin/admin.ts";
-import type { Incident } from "../../../../../src/admin/incident-shapes.ts";
+import type { Incident } from "../../../../../src/admin/incident-operations.ts";
 import { useServices } from "../../../api/services.ts";
 import { useLoaded } from "../../../live/use-loaded.ts";
 import { useNow } from "../../../live/use-now.ts";

@@ -1,6 +1,6 @@
 import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
-import type { Incident } from "../../../../../src/admin/incident-shapes.ts";
+import type { Incident } from "../../../../../src/admin/incident-operations.ts";
 import { useServices } from "../../../api/services.ts";
 import { useAct } from "../../../live/use-act.ts";
 import { Dialog } from "../../../parts/dialog.tsx";

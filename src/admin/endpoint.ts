@@ -1,8 +1,8 @@
 import * as z from "zod/mini";
-import { didYouMean } from "../../task/option-names.ts";
-import { checkedInput, invalid, type Input, type Operation } from "../operation.ts";
-import { acts, reads } from "../operations.ts";
-import { described, type Schema } from "../shape.ts";
+import { didYouMean } from "../task/option-names.ts";
+import { checkedInput, invalid, type Input, type Operation } from "./operation.ts";
+import { acts, reads } from "./operations.ts";
+import { described, type Schema } from "./shape.ts";
 
 /** All operations, as an endpoint serves them. */
 export const routes: readonly Operation[] = [...Object.values(reads), ...Object.values(acts)];

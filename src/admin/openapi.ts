@@ -1,8 +1,7 @@
 import * as z from "zod/mini";
-import { adminStatusOf, type AdminFaultCode } from "../admin-faults.ts";
-import type { Operation } from "../operation.ts";
-import { shapeNames, text, type Schema } from "../shape.ts";
-import { parametersOf, routes } from "./request.ts";
+import { adminStatusOf, type AdminFaultCode, type Operation } from "./operation.ts";
+import { shapeNames, text, type Schema } from "./shape.ts";
+import { parametersOf, routes } from "./endpoint.ts";
 
 /** The path of the document, below that of the endpoint. */
 export const documentPath = "/openapi.json";

@@ -1,22 +1,132 @@
 import * as z from "zod/mini";
+import { inputMethods } from "../task/journal.ts";
 import {
-  content,
   contentOrNull,
   countUpTo,
   described,
-  flag,
   list,
   member,
   membersOf,
-  number,
   optional,
   shown,
   text,
-  time,
+  textOrNull,
   timeOrNull,
   whole,
   wholeOrNull,
+  time,
+  content,
+  flag,
+  number,
 } from "./shape.ts";
+
+export const questionMethod = z.enum(inputMethods);
+
+export const entryKind = z.enum(["step", "input", "sleep", "call", "event", "artifact", "loop"]);
+
+class DeclaredTimelineEntry {
+  readonly key = member(text);
+  readonly kind = member(entryKind);
+  /** The method of a question's request. */
+  readonly method = member(z.nullable(questionMethod));
+  readonly begunAt = member(timeOrNull);
+  readonly doneAt = member(timeOrNull);
+  readonly durationMs = member(wholeOrNull);
+  /** Steps: how often it failed with a retry to follow. Loops: the number of its round. */
+  readonly tries = member(whole);
+  /** When an open wait ends at the latest, or when a step is retried. */
+  readonly until = member(timeOrNull);
+  /** The error with which it failed. */
+  readonly error = member(contentOrNull);
+  /** The task of a call that has not ended, or that failed. Others are deleted when they end. */
+  readonly childId = member(textOrNull);
+  /** The limit by name for which it waits, or a list of the name and a key as JSON; left out for one that waits for none. */
+  readonly limit? = optional(text);
+}
+
+/** A step, a question, a sleep, a call of another tool or a wait for an event. In a timeline, in the order in which they began. */
+export interface TimelineEntry extends DeclaredTimelineEntry {}
+
+export const timelineEntry = shown<TimelineEntry>("TimelineEntry", DeclaredTimelineEntry);
+
+class DeclaredTimelineSummary {
+  readonly entries = member(whole);
+  /** Those with an error, including steps that are to be tried again. */
+  readonly failed = member(whole);
+  /** Those that have not ended. */
+  readonly open = member(whole);
+}
+
+/** What the timeline of a task has in all. */
+export interface TimelineSummary extends DeclaredTimelineSummary {}
+
+export const timelineSummary = shown<TimelineSummary>("TimelineSummary", DeclaredTimelineSummary);
+
+class DeclaredTimelinePage {
+  /** In the order in which they began. */
+  readonly entries = member(list(timelineEntry));
+  /** Where the next page begins; null on the last page. */
+  readonly next = member(wholeOrNull);
+}
+
+/** Entries of the timeline of a task, and where the next page begins. */
+export interface TimelinePage extends DeclaredTimelinePage {}
+
+export const timelinePage = shown<TimelinePage>("TimelinePage", DeclaredTimelinePage);
+
+class DeclaredTimelineQuery {
+  /** Maximum number of entries, from 1 to 1,000. Default 200. */
+  readonly limit? = optional(countUpTo(1_000, 200, "The maximum number of entries."));
+  /** The `next` of the previous page. */
+  readonly after? = optional(described(whole, "The next of the previous page."));
+}
+
+/** Which part of the timeline of a task to read. */
+export interface TimelineQuery extends DeclaredTimelineQuery {}
+
+export const timelineQuery = membersOf<TimelineQuery>(DeclaredTimelineQuery);
+
+class DeclaredStoredFile {
+  readonly name = member(text);
+  readonly mimeType = member(text);
+  /** Its size. */
+  readonly bytes = member(whole);
+  /** In hexadecimal. */
+  readonly sha256 = member(text);
+  /** When it was complete (epoch ms). */
+  readonly at = member(time);
+}
+
+/** A file that a task has made (`task.artifact`). */
+export interface StoredFile extends DeclaredStoredFile {}
+
+export const storedFile = shown<StoredFile>("StoredFile", DeclaredStoredFile);
+
+class DeclaredFilePart extends DeclaredStoredFile {
+  /** Where the part begins. */
+  readonly from = member(whole);
+  /** Base64. */
+  readonly data = member(text);
+}
+
+/** A part of such a file. */
+export interface FilePart extends DeclaredFilePart {}
+
+export const filePart = shown<FilePart>("FilePart", DeclaredFilePart);
+
+/** The most bytes of one part. */
+const mostBytes = 1024 * 1024;
+
+class DeclaredFileQuery {
+  /** Where the part begins. Default 0. */
+  readonly from? = optional(described(whole, "Where the part begins."));
+  /** Maximum number of bytes, from 1 to 1 MiB. Default 1 MiB. */
+  readonly bytes? = optional(countUpTo(mostBytes, mostBytes, "The maximum number of bytes."));
+}
+
+export interface FileQuery extends DeclaredFileQuery {}
+
+export const fileQuery = membersOf<FileQuery>(DeclaredFileQuery);
 
 class DeclaredWebhookBacklog {
   readonly webhook = member(text);
