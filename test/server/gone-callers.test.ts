@@ -4,7 +4,9 @@ import { createFetchHandler } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { expect, it, onTestFinished } from "vitest";
 import { text, withTasks, withoutTasks } from "../kit/messages.ts";
+import { SessionClient } from "../kit/session-client.ts";
 import { StatelessClient } from "../kit/stateless-client.ts";
+import { watchedStore } from "../runtime/watched-store.ts";
 
 it.each([withTasks, withoutTasks])(
   "begins no call whose client has left before, with %o",
@@ -38,3 +40,45 @@ it.each([withTasks, withoutTasks])(
     expect({ runs, statuses }).toEqual({ runs: 1, statuses: [499, 499] });
   },
 );
+
+it("reads no task for a poll whose client has left, in any generation, and does what else it asked for", async () => {
+  const reads: unknown[] = [];
+  let watching = false;
+  const store = watchedStore(memoryStore(), (call, id) => {
+    if (watching && (call === "snapshot" || call === "list")) reads.push([call, id]);
+  });
+  const tasks = createTasks({ store, stopDeadlineMs: 100, rates: { pollsPerInterval: null } });
+  tasks.tool("waits", {}, async (_, task) => {
+    await task.sleep("for long", 3_600_000);
+    return text("done");
+  });
+  await tasks.start();
+  const server = tasks.server(() => new McpServer({ name: "reports", version: "1" }));
+  const handler = createFetchHandler(server, { allowedHosts: "any", anonymous: "shared" });
+  onTestFinished(async () => {
+    await handler.close();
+    await tasks.stop();
+  });
+  let signal: AbortSignal | undefined;
+  const send = async (at: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    const response = await handler.fetch(new Request(at, { ...init, ...(signal && { signal }) }));
+    return signal === undefined ? response : Response.json({ status: response.status });
+  };
+  const url = "http://localhost/mcp";
+  const peer = new StatelessClient(url, send);
+  const session = await SessionClient.open(url, {}, send);
+  const id = await peer.start("waits");
+  const { result } = await session.request("tools/call", { name: "waits", arguments: {}, task: {} });
+  const { taskId } = (result as { task: { taskId: string } }).task;
+  signal = AbortSignal.abort();
+  watching = true;
+  await peer.send("tasks/get", { taskId: id });
+  for (const method of ["tasks/get", "tasks/result", "tasks/list"])
+    await session.post({ id: method, method, params: { taskId } });
+  expect(reads).toEqual([]);
+  await peer.send("tasks/cancel", { taskId: id });
+  await session.post({ id: "cancel", method: "tasks/cancel", params: { taskId } });
+  [signal, watching] = [undefined, false];
+  expect((await peer.send("tasks/get", { taskId: id })).result).toMatchObject({ status: "cancelled" });
+  expect(await session.request("tasks/get", { taskId })).toMatchObject({ result: { status: "cancelled" } });
+});

@@ -95,11 +95,11 @@ export class SessionDispatcher implements WireDispatcher {
     tracing?: RequestTracing,
   ): Promise<Answer> | undefined {
     const handle = this.dispatch(request, extra);
-    return handle && this.#answered(handle, tracing?.begin(request, "http"));
+    const { signal } = extra.request ?? new AbortController();
+    return handle && this.#answered(handle, signal, tracing?.begin(request, "http"));
   }
 
-  async #answered(handle: Handle, trace: RequestTrace | undefined): Promise<Answer> {
-    const { signal } = new AbortController();
+  async #answered(handle: Handle, signal: AbortSignal, trace: RequestTrace | undefined): Promise<Answer> {
     let release = (): void => undefined;
     const reserve = memoryFor({ signal }, this.reserve, (action) => void (release = action));
     const answer = await handle({ signal, forward: () => undefined, trace, reserve })
