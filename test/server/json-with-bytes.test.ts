@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { JsonWithBytes } from "../../src/server/json-with-bytes.ts";
+import { JsonWithBytes } from "../../src/server/request.ts";
 import { sampleBytes } from "../kit/sample-bytes.ts";
 
 test.each([0, 1, 2, 3, 49_151, 49_152, 49_153, 150_000])(

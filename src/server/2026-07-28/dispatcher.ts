@@ -28,6 +28,7 @@ import {
   calledTool,
   type Caller,
   completeAnswerOf,
+  JsonWithBytes,
   type TextAnswer,
   type ToolRequest,
 } from "../request.ts";
@@ -36,7 +37,6 @@ import type { PlainCalls } from "../plain/plain-calls.ts";
 import type { PollingTools } from "../plain/polling-tools.ts";
 import type { Rates } from "../rates.ts";
 import type { AuthorIdentity } from "../server-identity.ts";
-import { JsonWithBytes } from "../json-with-bytes.ts";
 import { readTaskResource, taskResourceOf } from "../task-resources.ts";
 import { lineReader, missingForCall, missingForMethod, type RequestStream } from "./admission.ts";
 import { callTool } from "./call-tool.ts";

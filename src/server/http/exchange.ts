@@ -15,9 +15,8 @@ import {
   type StreamAnswer,
 } from "./outgoing-stream.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
-import type { Answer, TextAnswer } from "../request.ts";
+import type { Answer, JsonWithBytes, TextAnswer } from "../request.ts";
 import { memoryFor } from "../streams.ts";
-import type { JsonWithBytes } from "../json-with-bytes.ts";
 import { cutOff } from "./refusals.ts";
 import { acceptedForm, type AnswerForm } from "./sessions/request-ids.ts";
 
