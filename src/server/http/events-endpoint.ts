@@ -205,11 +205,11 @@ const ends = {
   gone: [410, "It is too late to decide this. There is nothing to do."],
 } as const;
 
-export type ApprovalEnd = keyof typeof ends;
+type ApprovalEnd = keyof typeof ends;
 
 /** What a person sees who opens the address of an approval, or has decided. Nothing of it is kept, framed, or told to other sites. */
-export function approvalPage(state: ApprovalEnd | { readonly asks: string }): Response {
-  const [status, text] = typeof state === "string" ? ends[state] : ([200, state.asks] as const);
+function approvalPage(state: ApprovalEnd | { readonly asks: string }): Response {
+  const [status, said] = typeof state === "string" ? ends[state] : ([200, state.asks] as const);
   const button = (approve: boolean, name: string): string =>
     `<form method="post" action="?approve=${approve}"><button>${name}</button></form>`;
   const buttons =
@@ -219,7 +219,7 @@ export function approvalPage(state: ApprovalEnd | { readonly asks: string }): Re
 <meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex">
 <title>Approval</title>
 <h1>Approval</h1>
-<p style="white-space: pre-wrap">${escapeHtml(text)}</p>
+<p style="white-space: pre-wrap">${escapeHtml(said)}</p>
 ${buttons}</html>
 `;
   return new Response(html, {
