@@ -22,7 +22,7 @@ import { mostReports, nodesIn, ActivitySum } from "./activity-of.ts";
 import { listed, showTask, filePartOf } from "./show-task.ts";
 import { deliveriesIn } from "./webhooks.ts";
 import { failuresOf, incidentsIn } from "./incidents.ts";
-import { callersOf, latencyOf } from "./usage.ts";
+import { UsageReads } from "./usage.ts";
 import { Timeline } from "./timeline.ts";
 import { nextTurn } from "../runtime/next-turn.ts";
 import { minuteOf } from "../runtime/reports/process-counts.ts";
@@ -59,6 +59,7 @@ function readsOf(
   sessions: OperatorSessions,
 ): AdminReads {
   const ends = new EndedCounts(mostCounted, now);
+  const usage = new UsageReads(store, now);
   return {
     async list({ limit = 50, after: last = null, ...selection } = {}) {
       const page = await readToShow(store, (from) => selectTasks(from, selection, limit, last));
@@ -81,8 +82,8 @@ function readsOf(
     counts: () => readToShow(store, (from) => countTasks(adminOf(store), ends, from)),
     failures: async (tool, limit = 1_000) => failuresOf(store, tool, limit),
     incidents: async ({ tool, limit = 100 } = {}) => incidentsIn(store, now(), { tool, limit }),
-    callers: (query = {}) => callersOf(store, now(), query),
-    latency: async (tool, { tasks = 200 } = {}) => latencyOf(store, tool, tasks),
+    callers: (query = {}) => usage.callers(query),
+    latency: (tool, { tasks = 200 } = {}) => usage.latency(tool, tasks),
     async webhooks() {
       const waiting = (await store.outbox?.counts(mostMessages)) ?? [];
       return waiting.map(({ hook, ...counts }) => ({ webhook: hook, ...counts }));

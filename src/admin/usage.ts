@@ -11,27 +11,77 @@ const mostTasks = 20_000;
 
 const minuteMs = 60_000;
 
+/** What took this long (ms) is answered again for this many times as long: however many look, it takes a twentieth of the time. */
+const slowMs = 50;
+const reuse = 20;
+
+/** Different questions to know the answers of. */
+const mostKnown = 100;
+
+/** The reads of thousands of tasks, for all who ask the same at about the same time. */
+export class UsageReads {
+  readonly #store: TaskStore;
+  readonly #now: () => number;
+  readonly #elapsed: () => number;
+  readonly #known = new Map<string, { readonly answer: Promise<unknown>; until: number }>();
+
+  constructor(store: TaskStore, now: () => number, elapsed: () => number = () => performance.now()) {
+    this.#store = store;
+    this.#now = now;
+    this.#elapsed = elapsed;
+  }
+
+  callers(query: CallersQuery): Promise<Callers> {
+    const { minutes, by, limit } = query;
+    return this.#once(`callers ${minutes} ${by} ${limit}`, () => callersOf(this.#store, this.#now(), query));
+  }
+
+  latency(tool: string, most: number): Promise<ToolLatency> {
+    return this.#once(`latency ${most} ${tool}`, () => latencyOf(this.#store, tool, most));
+  }
+
+  #once<T>(question: string, read: () => Promise<T>): Promise<T> {
+    const begunAt = this.#elapsed();
+    const known = this.#known.get(question);
+    if (known !== undefined && begunAt < known.until) return known.answer as Promise<T>;
+    const answer = read();
+    const asked = { answer, until: Infinity };
+    this.#known.delete(question);
+    this.#known.set(question, asked);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest);
+    const ended = (isKept: boolean): void => {
+      const endedAt = this.#elapsed();
+      const took = endedAt - begunAt;
+      asked.until = isKept && took >= slowMs ? endedAt + reuse * took : 0;
+    };
+    answer.then(
+      () => ended(true),
+      () => ended(false),
+    );
+    return answer;
+  }
+}
+
 /** The callers of the last minutes, from their newest tasks. */
-export function callersOf(
+function callersOf(
   store: TaskStore,
   now: number,
   { minutes = 60, by = "failures", limit = 20 }: CallersQuery,
 ): Promise<Callers> {
   const since = now - minutes * minuteMs;
   return readToShow(store, async (from) => {
-    const callers = new Map<string | null, CallerUsage>();
+    const callers = new Map<string | null, { -readonly [Each in keyof CallerUsage]: CallerUsage[Each] }>();
     let tasks = 0;
     let oldest = now;
     for await (const page of newestTasks(from, { createdFrom: since }, mostTasks)) {
       for (const task of page) {
         const { principal } = task;
         const known = callers.get(principal) ?? { principal, tasks: 0, failed: 0, workedMs: 0 };
-        callers.set(principal, {
-          principal,
-          tasks: known.tasks + 1,
-          failed: known.failed + Number(adminStateOf(task) === "failed"),
-          workedMs: known.workedMs + workedOn(task, now),
-        });
+        callers.set(principal, known);
+        known.tasks++;
+        known.failed += Number(adminStateOf(task) === "failed");
+        known.workedMs += workedOn(task, now);
       }
       tasks += page.length;
       oldest = page.at(-1)?.createdAt ?? oldest;
@@ -70,7 +120,7 @@ interface Durations {
 }
 
 /** How long the steps of the newest ended tasks of a tool took. */
-export async function latencyOf(store: TaskStore, tool: string, most: number): Promise<ToolLatency> {
+async function latencyOf(store: TaskStore, tool: string, most: number): Promise<ToolLatency> {
   const steps = new Map<string, Durations>();
   const ended = { tool, states: ["completed", "failed", "cancelled"] } as const;
   let tasks = 0;

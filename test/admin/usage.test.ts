@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { UsageReads } from "../../src/admin/usage.ts";
 import { Process, text, type Handler } from "../runtime/harness.ts";
 import { adminOf } from "./operator.ts";
 
@@ -47,4 +48,39 @@ it("says whose tasks failed, whose took the time, and which steps of a tool were
   // Of the newest tasks alone.
   expect((await admin.latency("work", { tasks: 1 })).steps[0]).toMatchObject({ count: 2, maxMs: 10 });
   await process.runtime.stop();
+});
+
+it("reads thousands of tasks once for all who look, and again for the next if that was quick, or failed", async () => {
+  let [reads, elapsed, takes, fails] = [0, 0, 0, false];
+  const { store, runtime } = await Process.started({ tools: {} });
+  const { admin } = store;
+  if (admin === undefined) throw new Error("The store has no part for operators.");
+  const tasks = admin.tasks.bind(admin);
+  Object.assign(admin, {
+    tasks: async (...range: Parameters<typeof tasks>) => {
+      reads++;
+      elapsed += takes;
+      if (fails) throw new Error("away");
+      return tasks(...range);
+    },
+  });
+  const usage = new UsageReads(
+    store,
+    () => 0,
+    () => elapsed,
+  );
+  await Promise.all([usage.callers({}), usage.callers({}), usage.callers({ by: "time" })]);
+  expect(reads).toBe(2);
+  fails = true;
+  await expect(usage.callers({})).rejects.toThrow("away");
+  fails = false;
+  takes = 100;
+  await usage.callers({});
+  elapsed += 1_999;
+  await usage.callers({});
+  expect(reads).toBe(4);
+  elapsed += 1;
+  await usage.callers({});
+  expect(reads).toBe(5);
+  await runtime.stop();
 });
