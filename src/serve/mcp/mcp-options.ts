@@ -13,12 +13,20 @@ import {
   value,
 } from "../../options/options.ts";
 import { toolOptions, type ToolOptions } from "../../runtime/tool/tool-options.ts";
+import { isLoopback } from "../../server/http/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TimeSpan } from "../../task/time.ts";
 import type { Approval } from "../approval.ts";
 
 const isText = (given: unknown): boolean => typeof given === "string";
 const isFilled = (given: string): boolean => given !== "";
+
+/** Whether nobody on the network can read what is sent there. */
+function isForSecrets(given: string): boolean {
+  if (!URL.canParse(given)) return false;
+  const { protocol, hostname } = new URL(given);
+  return protocol === "https:" || (protocol === "http:" && isLoopback(hostname.replaceAll(/[[\]]/g, "")));
+}
 
 /** Whether a call is made again if it is not known what became of it. */
 export type Repeat =
@@ -91,8 +99,8 @@ export const upstreamToolOptions = {
 };
 
 class DeclaredTokenExchange {
-  /** The token endpoint of the authorization server. */
-  readonly tokenEndpoint: string = text("the URL of a token endpoint", (url) => URL.canParse(url), {
+  /** The token endpoint of the authorization server: an `https` URL, or one of this machine, because it is sent callers' tokens. */
+  readonly tokenEndpoint: string = text("an https URL, or one of this machine", isForSecrets, {
     required: true,
   });
   readonly clientId?: string = text("a non-empty string", isFilled, {});

@@ -2,6 +2,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { askForToken, Sender } from "../../../src/serve/http/send.ts";
+import { mcpUpstream } from "../../../src/serve/mcp/mcp-upstream.ts";
 import { exchangedTokens } from "../../../src/serve/mcp/token-exchange.ts";
 
 async function tokenFrom(answer: RequestListener): Promise<unknown> {
@@ -59,4 +60,13 @@ it("is not asked again for where an authorization server may not be reached", as
     name: "NonRetryableError",
     message: expect.stringMatching(/^http:.*\/token may not be reached: .* list it in allow/),
   });
+});
+
+it("sends callers' tokens nowhere that others on the network can read them", () => {
+  const upstream = (tokenEndpoint: string) => () =>
+    mcpUpstream("up", { url: "https://up.example/mcp", exchange: { tokenEndpoint } });
+  for (const url of ["https://login.example/token", "http://127.0.0.1:1/token", "http://[::1]:1/token"])
+    expect(upstream(url)).not.toThrow();
+  for (const url of ["http://login.example/token", "http://localhost.example/token", "ftp://[::1]/", ""])
+    expect(upstream(url)).toThrow(/tokenEndpoint.* must be an https URL, or one of this machine/);
 });

@@ -17,6 +17,8 @@ export interface NextLogin {
 /** An OpenID provider, which knows one client and asks nobody anything. It checks what a provider has to: code, redirect, secret and PKCE. */
 export class IdentityProvider {
   issuer = "";
+  /** How often it was asked for tokens. */
+  asked = 0;
   next: NextLogin = { claims: { sub: "1", email: "ann@example.com" } };
   readonly client = { id: "dashboard", secret: "s3cret" } as const;
   readonly #codes = new Map<string, URLSearchParams>();
@@ -71,6 +73,7 @@ export class IdentityProvider {
         return;
       }
       case "/token": {
+        this.asked++;
         const form = new URLSearchParams(await text(request));
         const asked = this.#codes.get(form.get("code") ?? "");
         this.#codes.delete(form.get("code") ?? "");

@@ -120,6 +120,29 @@ it("gives a browser no cookie that it does not keep", async () => {
   expect(back.headers.get("location")).toBe("/holdfast/");
 });
 
+it("asks the provider ten times a minute for an address, and lets in whoever it confirms", async () => {
+  const { browser, origin, sentBack, provider } = await world();
+  const state = { state: "s", nonce: "n", verifier: "v", next: "" };
+  const made = Buffer.from(JSON.stringify([state])).toString("base64url");
+  const answers: number[] = [];
+  const failing = async (times: number): Promise<void> => {
+    for (let time = 0; time < times; time++) {
+      const { status } = await fetch(`${origin}/holdfast/login/openid/callback?state=s&code=1`, {
+        headers: { cookie: `holdfast-openid=${made}` },
+      });
+      answers.push(status);
+    }
+  };
+  await failing(9);
+  expect((await browser.ask(await sentBack(browser))).status).toBe(303);
+  await failing(11);
+  expect(answers).toEqual([...Array.from({ length: 19 }, () => 401), 429]);
+  const asked = provider.asked;
+  const refused = await browser.ask(await sentBack(browser));
+  expect([refused.status, Number(refused.headers.get("retry-after")) > 0]).toEqual([429, true]);
+  expect(provider.asked).toBe(asked);
+});
+
 it("reports nothing of answers that somebody made up", async () => {
   const { origin, sentBack, errors } = await world();
   for (const made of [{ code: "x" }, { code: "" }, {}, { response: "x.y.z" }, { error: "denied" }]) {

@@ -175,7 +175,7 @@ export class DashboardRequests implements OperatorRequests {
 
   async #logIn(request: Request, parsed: ParsedBody | undefined, address: string): Promise<Response> {
     const { method, url } = request;
-    const elsewhere = this.#openId?.answer(request);
+    const elsewhere = this.#openId?.answer(request, address);
     if (elsewhere !== undefined) return elsewhere;
     if (method === "POST") return this.#login.byForm(request, parsed, address);
     if (method !== "GET")

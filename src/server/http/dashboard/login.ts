@@ -131,6 +131,20 @@ export class Login {
     return loginPage({ path, offer, next: `${path}/`, problem, status });
   }
 
+  /** Counts an attempt to log in. The answer for an address that has failed too often. */
+  refusalOf(address: string, next = `${this.#setup.path}/`): Response | undefined {
+    const waitMs = this.#attempts.begin(address);
+    if (waitMs === 0) return undefined;
+    const { path, offer } = this.#setup;
+    const headers = { "Retry-After": String(Math.ceil(waitMs / 1_000)) };
+    const problem = "Too many failed logins. Try again in a minute.";
+    return loginPage({ path, offer, next, problem, status: 429, headers });
+  }
+
+  succeeded(address: string): void {
+    this.#attempts.succeeded(address);
+  }
+
   /** Ends the session of a request. */
   async leave(request: Request): Promise<void> {
     const secret = secretIn(request);
@@ -165,19 +179,15 @@ export class Login {
   async logIn(request: Request, token: string, next: string, address: string): Promise<Response> {
     const { path, gate, offer } = this.#setup;
     const place = this.#next(next);
-    const waitMs = this.#attempts.begin(address);
-    if (waitMs > 0) {
-      const headers = { "Retry-After": String(Math.ceil(waitMs / 1_000)) };
-      const problem = "Too many failed logins. Try again in a minute.";
-      return loginPage({ path, offer, next: place, problem, status: 429, headers });
-    }
+    const refused = this.refusalOf(address, place);
+    if (refused !== undefined) return refused;
     const operator = isToken(token) ? await gate.admit(withToken(request, token)) : undefined;
     if (operator === undefined || operator instanceof Response) {
       const headers = { "WWW-Authenticate": operator?.headers.get("www-authenticate") ?? "Bearer" };
       const problem = "This token is not valid.";
       return loginPage({ path, offer, next: place, problem, status: 401, headers });
     }
-    this.#attempts.succeeded(address);
+    this.succeeded(address);
     return this.begin(operator, place, isHttps(request));
   }
 

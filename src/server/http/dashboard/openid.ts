@@ -45,11 +45,11 @@ export class OpenIdLogin {
   }
 
   /** Answers a request below `openIdPath`; undefined for another one. */
-  answer(request: Request): Promise<Response> | undefined {
+  answer(request: Request, address: string): Promise<Response> | undefined {
     const { pathname } = new URL(request.url);
     if (request.method !== "GET") return undefined;
     if (pathname === `${this.#path}${openIdPath}`) return this.#begin(request);
-    return pathname === `${this.#path}${callbackPath}` ? this.#end(request) : undefined;
+    return pathname === `${this.#path}${callbackPath}` ? this.#end(request, address) : undefined;
   }
 
   async #begin(request: Request): Promise<Response> {
@@ -82,17 +82,21 @@ export class OpenIdLogin {
   }
 
   /** Whatever comes of it, this login is over, and those of other tabs are not. */
-  async #end(request: Request): Promise<Response> {
+  async #end(request: Request, address: string): Promise<Response> {
     const given = new URL(request.url).searchParams;
     const all = begunIn(request);
     const begun = all.find(({ state }) => state === given.get("state"));
-    const answer = begun === undefined ? this.#failed(notBegun) : await this.#endOf(begun, request, given);
+    const answer =
+      begun === undefined ? this.#failed(notBegun) : await this.#endOf(begun, request, given, address);
     const others = all.filter((each) => each !== begun);
     answer.headers.append("Set-Cookie", this.#cookieOf(request, others));
     return answer;
   }
 
-  async #endOf(begun: Begun, request: Request, given: URLSearchParams): Promise<Response> {
+  async #endOf(begun: Begun, request: Request, given: URLSearchParams, address: string): Promise<Response> {
+    // Each asks the provider something, also with a code that somebody made up.
+    const refused = this.#login.refusalOf(address);
+    if (refused !== undefined) return refused;
     const client = await import("openid-client");
     const issuer = await this.#issuer();
     if (issuer === undefined) return this.#failed(away, 503);
@@ -123,6 +127,7 @@ export class OpenIdLogin {
     if (operator === undefined || operator === null)
       return this.#failed("You are known, but no operator of this server. Ask those who run it.");
     assertOperator(operator, "dashboard");
+    this.#login.succeeded(address);
     return this.#login.begin(operator, begun.next, this.#scope(request).secure);
   }
 
