@@ -21,6 +21,8 @@ const runbooks = "https://runbooks.example.com";
 
 const lasting = "holdfast_task_duration_seconds_count";
 
+const blocked = 'holdfast_attempt_interruptions_total{holdfast_attempt_end="blocked"}';
+
 export const alerts: readonly Alert[] = [
   {
     name: "ServerDown",
@@ -72,7 +74,8 @@ export const alerts: readonly Alert[] = [
     name: "TasksBlocked",
     severity: "page",
     runbook: "tool-fails",
-    expr: 'sum by (gen_ai_tool_name) (increase(holdfast_attempt_interruptions_total{holdfast_attempt_end="blocked"}[15m])) > 0',
+    // The first one begins its series, in which that is no increase.
+    expr: `sum by (gen_ai_tool_name) (${blocked} unless ${blocked} offset 15m) > 0 or sum by (gen_ai_tool_name) (increase(${blocked}[15m])) > 0`,
     summary:
       "Tasks of {{ $labels.gen_ai_tool_name }} do not fit the code that is deployed, and wait for code that fits.",
   },

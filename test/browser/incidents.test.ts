@@ -3,7 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
+import { kinds, somePlace, type Kind } from "../cli/admin/some-place.ts";
 import { fullForm } from "../full-form.ts";
+import { withClient } from "../postgres/with-client.ts";
 import { chromiumOfFile, patience } from "./chromium-of-file.ts";
 import { Site, type SiteNode } from "./site.ts";
 import { Visitor } from "./visitor.ts";
@@ -36,12 +38,25 @@ async function failing(node: SiteNode): Promise<readonly string[]> {
   return ofCauses[0]?.ids ?? [];
 }
 
-/** What the database itself has. */
-function numberIn(site: Site, sql: string): number {
-  const db = new DatabaseSync(site.database, { readOnly: true, timeout: 20_000 });
-  const row = db.prepare(sql).get();
-  db.close();
-  return Number(row?.["n"]);
+type Count = (sql: string) => Promise<number>;
+
+/** A site, and what its database itself has. */
+async function siteOn(kind: Kind): Promise<{ readonly site: Site; readonly numberIn: Count }> {
+  const { url } = await somePlace(kind);
+  const site = await Site.inNewFolder(url);
+  const numberIn: Count = async (sql) => {
+    if (kind === "Postgres")
+      return withClient(url, async (client) => {
+        await client.query(`set search_path to ${new URL(url).searchParams.get("schema")}`);
+        const { rows } = await client.query<{ n: string }>(sql);
+        return Number(rows[0]?.n);
+      });
+    const db = new DatabaseSync(url.slice("sqlite:".length), { readOnly: true, timeout: 20_000 });
+    const row = db.prepare(sql).get();
+    db.close();
+    return Number(row?.["n"]);
+  };
+  return { site, numberIn };
 }
 
 const done = "SELECT count(*) AS n FROM bulk_task WHERE ended_as = 'done'";
@@ -60,14 +75,14 @@ function askedFor(site: Site): ReadonlyMap<string, readonly string[]> {
   return asked;
 }
 
-it(
-  "shows failures as the causes that they have, and one click fixes one of them while its server is killed twice",
+it.each(fullForm ? kinds : (["SQLite"] as const))(
+  "shows failures as the causes that they have, and one click fixes one of them while its server is killed twice, on %s",
   { timeout: fullForm ? 1_800_000 : patience.timeout },
-  async () => {
-    const site = await Site.inNewFolder();
+  async (kind) => {
+    const { site, numberIn } = await siteOn(kind);
     let node = await site.serve();
     const orders = await failing(node);
-    await expect.poll(() => numberIn(site, failed), { timeout: 60_000 }).toBe(3 * each);
+    await expect.poll(() => numberIn(failed), { timeout: fullForm ? 600_000 : 60_000 }).toBe(3 * each);
     const visitor = await Visitor.open(chromium(), node.origin);
     const { page } = visitor;
     const card = (name: string) => page.getByRole("article", { name });
@@ -92,15 +107,15 @@ it(
     await page.getByRole("button", again).click();
     for (const least of [1, Math.floor(each / 2)]) {
       await expect
-        .poll(() => numberIn(site, done), { timeout: 300_000, interval: 5 })
+        .poll(() => numberIn(done), { timeout: 300_000, interval: 5 })
         .toBeGreaterThanOrEqual(least);
-      expect(numberIn(site, jobs)).toBe(0);
+      expect(await numberIn(jobs)).toBe(0);
       await node.kill();
       node = await site.serve(node.port);
     }
-    await expect.poll(() => numberIn(site, jobs), { timeout: 600_000 }).toBe(1);
-    await expect.poll(() => numberIn(site, charged), { timeout: 600_000 }).toBe(each);
-    expect(numberIn(site, done)).toBe(each);
+    await expect.poll(() => numberIn(jobs), { timeout: 600_000 }).toBe(1);
+    await expect.poll(() => numberIn(charged), { timeout: 600_000 }).toBe(each);
+    expect(await numberIn(done)).toBe(each);
     // What had succeeded was not repeated, and all that was asked for an order had one key.
     const asked = askedFor(site);
     for (const order of orders) {
@@ -111,13 +126,13 @@ it(
     // A second click finds nothing, and the other causes are as they were.
     await late.page.getByRole("button", again).click();
     await late.page.getByText("0 tasks run again.").waitFor();
-    expect(numberIn(site, charged)).toBe(each);
+    expect(await numberIn(charged)).toBe(each);
     await page.goto(visitor.urlOf("/"));
     for (const name of [causes.card, causes.stock]) await card(name).waitFor();
     expect(await page.getByRole("article").count()).toBe(2);
     await page.getByRole("link", { name: causes.card }).click();
     await page.getByText("Tasks that failed with one cause").waitFor();
-    expect(numberIn(site, failed)).toBe(3 * each);
+    expect(await numberIn(failed)).toBe(3 * each);
   },
 );
 

@@ -1,8 +1,8 @@
-// A server with a dashboard, for tests in a browser: node node.ts DATABASE FOLDER PORT. Tells its port once it serves.
+// A server with a dashboard, for tests in a browser: node node.ts STORE FOLDER PORT. Tells its port once it serves.
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { serveHttp } from "holdfast/http";
-import { sqliteStore } from "holdfast/sqlite";
+import { storeFromUrl } from "holdfast/store";
 import { Gates } from "../peers/gates.ts";
 import { operators } from "./operators.ts";
 import { addTools } from "./tools.ts";
@@ -12,9 +12,13 @@ const [database = "", folder = "", port = "0"] = process.argv.slice(2);
 process.once("disconnect", () => process.exit(1));
 
 const tasks = createTasks({
-  store: sqliteStore(database),
+  store: storeFromUrl(database),
   crashBackoffMs: 10,
   stopDeadlineMs: 300,
+  maxUnfinished: null,
+  maxUnfinishedPerPrincipal: null,
+  maxRetained: null,
+  maxRetainedPerPrincipal: null,
   rates: { maxLoopDelayMs: null }, // the machine may be busy with other things
 });
 addTools(tasks, new Gates(folder));

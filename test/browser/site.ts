@@ -70,22 +70,26 @@ export class SiteNode {
 
 /** Any number of servers of one database, and what their tools and a test tell each other. They end with the test. */
 export class Site extends Signals {
+  /** The file of its database, unless that is elsewhere. */
   readonly database: string;
+  readonly #store: string;
 
-  private constructor(folder: string) {
+  private constructor(folder: string, store?: string) {
     super(folder);
     this.database = join(folder, "tasks.db");
+    this.#store = store ?? `sqlite:${this.database}`;
   }
 
-  static async inNewFolder(): Promise<Site> {
+  /** `store`: the address of its database, if that is elsewhere. */
+  static async inNewFolder(store?: string): Promise<Site> {
     const folder = await mkdtemp(join(tmpdir(), "holdfast-browser-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
-    return new Site(folder);
+    return new Site(folder, store);
   }
 
   /** Starts a server, at the port of one that was killed if it is given; resolves when it serves. */
   async serve(port = 0): Promise<SiteNode> {
-    const child = fork(script, [this.database, this.folder, String(port)], {
+    const child = fork(script, [this.#store, this.folder, String(port)], {
       env: { ...process.env, ...compileCache },
     });
     const ended = once(child, "exit").then(([code]) => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { alertFiles, alerts } from "../../scripts/alerts.ts";
+import type { RecordedIncident } from "../../scripts/record-incidents.ts";
 import { example, newFolder } from "../docs/example-process.ts";
 
 const run = promisify(execFile);
@@ -110,16 +111,18 @@ interface Trial {
   /** Which alerts fire, and when (minutes). */
   readonly fires: readonly string[];
   readonly atMinutes: readonly number[];
+  /** Of those that are looked at; left out: all. */
+  readonly among?: string;
 }
 
 /** Fails with what promtool says. */
 async function promtool(trials: readonly Trial[]): Promise<void> {
-  const tests = trials.map(({ name, series, fires, atMinutes }) => ({
+  const tests = trials.map(({ name, series, fires, atMinutes, among = "" }) => ({
     name,
     interval: "15s",
     input_series: Object.entries(series).map(([each, values]) => ({ series: each, values })),
     promql_expr_test: atMinutes.map((minute) => ({
-      expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+      expr: `count by (alertname) (ALERTS{alertstate="firing"${among}})`,
       eval_time: `${minute}m`,
       exp_samples: fires.map((alertname) => ({ labels: `{alertname="${alertname}"}`, value: 1 })),
     })),
@@ -172,5 +175,43 @@ it.skipIf(!hasPromtool)(
     };
     const atMinutes = [2, 3, 4, 5, 6, 7, 8, 9, 10];
     await promtool([{ name: "a crash loop", series, fires: ["CrashLoop"], atMinutes }]);
+  },
+);
+
+/** By the names of recordings: the alerts that fire at their ends, and since which minute the first of them does so without a gap. */
+const recordedFires: Readonly<Record<string, { readonly fires: readonly string[]; readonly since: number }>> =
+  {
+    "all is well": { fires: [], since: 0 },
+    "the server is down": { fires: ["ServerDown", "NothingReports"], since: 3 },
+    "a crash loop": { fires: ["CrashLoop", "AttemptsLost"], since: 4 },
+    "an owner is lost": { fires: ["ServerDown"], since: 3 }, // once is no loop
+    "a tool fails": { fires: ["TasksFail"], since: 12 },
+    "tasks do not fit the code": { fires: ["TasksBlocked"], since: 4 },
+    "a backlog": { fires: ["TasksWait", "NoSlotsLeft"], since: 11 },
+    "the receiver of a webhook is gone": { fires: ["WebhookBacklog"], since: 21 },
+    "a full disk": { fires: ["StoreFails", "DiskFills"], since: 4 },
+    "a blocked loop": { fires: ["EventLoopIsBlocked"], since: 4 },
+  "a slow loop": { fires: ["EventLoopIsSlow"], since: 6 },
+    "a handler that goes on": { fires: ["HandlersLeak"], since: 16 },
+  };
+
+it.skipIf(!hasPromtool)(
+  `alerts fire for what was read in real incidents (${untold})`,
+  { timeout: 60_000 },
+  async () => {
+    const path = new URL("recorded-incidents.json", import.meta.url);
+    const recorded = JSON.parse(await readFile(path, "utf8")) as Record<string, RecordedIncident>;
+    expect(Object.keys(recorded).toSorted()).toEqual(Object.keys(recordedFires).toSorted());
+    await promtool(
+      Object.entries(recorded).flatMap(([name, { readings, series }]) => {
+        const { fires, since } = recordedFires[name] ?? expect.unreachable();
+        const last = Math.floor((readings - 1) / 4);
+        const atEnd = { name, series, fires, atMinutes: [last] };
+        const [first] = fires;
+        if (first === undefined) return [atEnd];
+        const atMinutes = Array.from({ length: last - since + 1 }, (_, minute) => since + minute);
+        return [atEnd, { name, series, fires: [first], atMinutes, among: `,alertname="${first}"` }];
+      }),
+    );
   },
 );
