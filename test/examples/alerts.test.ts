@@ -191,7 +191,7 @@ const recordedFires: Readonly<Record<string, { readonly fires: readonly string[]
     "the receiver of a webhook is gone": { fires: ["WebhookBacklog"], since: 21 },
     "a full disk": { fires: ["StoreFails", "DiskFills"], since: 4 },
     "a blocked loop": { fires: ["EventLoopIsBlocked"], since: 4 },
-  "a slow loop": { fires: ["EventLoopIsSlow"], since: 6 },
+    "a slow loop": { fires: ["EventLoopIsSlow"], since: 6 },
     "a handler that goes on": { fires: ["HandlersLeak"], since: 16 },
   };
 
