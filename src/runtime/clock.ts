@@ -104,8 +104,9 @@ export class Deadline {
  * 1. A span within one life of a process is measured by `elapsed`, `after` and `every`: setting a clock neither shortens nor lengthens it.
  * 2. A point in time that is stored is made and judged by one clock for all processes on a store, `StoreClock.now`: that of the database if
  *    it has one, as on Postgres, and else that of the machine, as on SQLite, whose processes are all on one machine.
- * 3. What waits for such a point looks again as soon as that clock jumps. After a jump back, whatever waits for a time is woken once, since
- *    its time may have been stored before, and goes on with what is left of its wait (`afterSetBacks`).
+ * 3. What waits for such a point looks again as soon as that clock jumps. A point that ends a span is judged as the jumps since the span
+ *    began require (`afterJumps`), so that a process which saw them lets the span last as long as it should. Whatever waits for a time is
+ *    woken once after a jump back, since its time may have been stored before. A date that somebody named stays where it is.
  */
 
 /** Time and randomness as arguments, so that tests control them. */
@@ -146,6 +147,17 @@ const jumpMs = 1_000;
 /** A pause between two looks in which timers may have stood still (ms). */
 const gapMs = 5_000;
 
+/** How long after the clock was set ahead what has ended is kept as if it had not been (ms). */
+const keptLongerMs = 7 * 86_400_000;
+
+/** What a clock showed before it was set, and after (epoch ms). */
+interface Jump {
+  readonly before: number;
+  readonly after: number;
+  /** By `elapsed`. */
+  readonly at: number;
+}
+
 /** The clock of a store, for one process on it. */
 export class StoreClock implements Clock {
   readonly #machine: Clock;
@@ -158,8 +170,8 @@ export class StoreClock implements Clock {
   /** Whether it has jumped since the last look, and by how much it was set back. */
   #jumped = false;
   #setBackMs = 0;
-  /** By how much it was set back, and what it had shown before (epoch ms), oldest first. */
-  readonly #setBacks: { readonly by: number; readonly before: number }[] = [];
+  /** In this life of the process, oldest first. */
+  readonly #jumps: Jump[] = [];
   readonly #onJump = new Set<(setBackMs: number) => void>();
 
   constructor(machine: Clock) {
@@ -209,18 +221,39 @@ export class StoreClock implements Clock {
   }
 
   /**
-   * A time that was stored for a wait (epoch ms). One that begins in the future began before the clock was set back, in this life of the
-   * process, and ends so much sooner.
+   * When a span ends for which `deadlineAt` was stored (both epoch ms), and which began at `begunAt` by the clock of then: as much later as
+   * the clock was set ahead since, in this life of the process, and as much earlier as it was set back. One that begins in the future
+   * began before the clock was set back.
    */
-  afterSetBacks(deadlineAt: number, begunAt: number | null): number {
+  afterJumps(deadlineAt: number, begunAt: number | null): number {
+    if (begunAt === null || this.#jumps.length === 0) return deadlineAt;
     let latest = this.now();
     let at = deadlineAt;
-    for (const { by, before } of this.#setBacks.toReversed()) {
-      if (begunAt === null || begunAt <= latest) break;
-      at -= by;
+    for (const { before, after } of this.#jumps.toReversed()) {
+      if (begunAt <= latest && (after < before || begunAt > before)) break;
+      at += after - before;
       latest = before;
     }
     return at;
+  }
+
+  /** In this life of the process. */
+  get hasJumped(): boolean {
+    return this.#jumps.length > 0;
+  }
+
+  /** What the clock would show without the jumps since `begunAt` (epoch ms): to judge the end of a span that began then. */
+  nowSince(begunAt: number): number {
+    return this.now() - this.afterJumps(0, begunAt);
+  }
+
+  /** The latest time (epoch ms) that is past for whatever is kept, also if the clock was set ahead lately. */
+  get pastForAll(): number {
+    const lately = this.elapsed() - keptLongerMs;
+    let ahead = 0;
+    for (const { before, after, at } of this.#jumps)
+      if (at >= lately) ahead = Math.max(0, ahead + after - before);
+    return this.now() - ahead;
   }
 
   /**
@@ -259,9 +292,8 @@ export class StoreClock implements Clock {
     this.#zeroBefore = zero;
     if (Math.abs(jump) < jumpMs) return;
     this.#jumped = true;
-    if (jump > 0) return;
-    this.#setBacks.push({ by: -jump, before: zero - jump + at });
-    this.#setBackMs -= jump;
+    this.#jumps.push({ before: zero - jump + at, after: zero + at, at });
+    if (jump < 0) this.#setBackMs -= jump;
   }
 }
 

@@ -281,7 +281,13 @@ class LocalRuntime implements Runtime {
       onUnreadable: (asking) => this.#parts.attempts.lookAtEnds(asking),
     });
     for (const [asking, own] of accepted) {
-      const answer = { type: "answer_inputs", now: clock.now(), id: asking, answers: own } as const;
+      const answer = {
+        type: "answer_inputs",
+        now: clock.now(),
+        past: clock.pastForAll,
+        id: asking,
+        answers: own,
+      } as const;
       const result = await store.write<"answer_inputs">(answer);
       if (result.ok) this.#changed(result.task, result.accepted);
     }

@@ -4,10 +4,10 @@ import type { TaskCommand } from "../task/command.ts";
 import { isLeft } from "../task/decide.ts";
 import { generations, listedGenerations, type TaskRecord, type TaskSnapshot } from "../task/record.ts";
 import type { ListPage, Requestor } from "./runtime.ts";
+import type { StoreClock } from "./clock.ts";
 import type { Services } from "./services.ts";
-import { hasExpired, isOver } from "../task/expiry.ts";
 import { isStopping, unknownTask } from "../task/fault.ts";
-import type { Sweeper } from "./dispatch/sweeper.ts";
+import { isDue, isGone, type Sweeper } from "./dispatch/sweeper.ts";
 
 /** A page of a requestor's tasks. Tasks that need more scopes than it has are left out, without making the page shorter. */
 export async function listVisible(
@@ -16,7 +16,7 @@ export async function listVisible(
   { scope, after, limit }: ListPage,
 ): Promise<readonly TaskRecord[]> {
   const owner = { generation, principal, ...(scope === undefined ? {} : { scope }) };
-  const now = clock.now();
+  const now = clock.pastForAll;
   const tasks: TaskRecord[] = [];
   for (let before = after ?? null; tasks.length < limit;) {
     const wanted = limit - tasks.length;
@@ -139,9 +139,9 @@ export async function ownRecord(
 ): Promise<TaskRecord> {
   const found = await store.get(id);
   if (found === undefined) throw unknownTask();
-  assertVisible(found, requestor, clock.now());
+  assertVisible(found, requestor, clock);
   const task = await sweeper.ended(found);
-  if (task !== found) assertVisible(task, requestor, clock.now());
+  if (task !== found) assertVisible(task, requestor, clock);
   return task;
 }
 
@@ -157,30 +157,29 @@ export async function ownSnapshot(
   reserve?: ReserveMemory,
 ): Promise<TaskSnapshot> {
   const { store, clock } = services;
-  const now = clock.now();
   let found: TaskRecord | undefined;
   const isVisible = (task: TaskRecord): boolean => {
     found = task;
-    return isKnown(task, requestor, now) && hasScopes(task, requestor.scopes) && !hasExpired(task, now);
+    return isKnown(task, requestor, clock) && hasScopes(task, requestor.scopes) && !isDue(task, clock);
   };
   let snapshot = await store.snapshot(id, isVisible, reserve);
   if (snapshot === undefined && found !== undefined) {
-    assertVisible(found, requestor, now);
+    assertVisible(found, requestor, clock);
     await ownRecord(services, sweeper, id, requestor);
     snapshot = await store.snapshot(id, undefined, reserve);
   }
   if (snapshot === undefined) throw unknownTask();
-  assertVisible(snapshot.task, requestor, now); // whatever the store made of `isVisible`
+  assertVisible(snapshot.task, requestor, clock); // whatever the store made of `isVisible`
   return snapshot;
 }
 
-function assertVisible(task: TaskRecord, requestor: Requestor, now: number): void {
-  if (!isKnown(task, requestor, now)) throw unknownTask();
+function assertVisible(task: TaskRecord, requestor: Requestor, clock: StoreClock): void {
+  if (!isKnown(task, requestor, clock)) throw unknownTask();
   assertScopes(task, requestor.scopes);
 }
 
-function isKnown(task: TaskRecord, { generation, principal }: Requestor, now: number): boolean {
-  return task.principal === principal && task.generation === generation && !isOver(task, now);
+function isKnown(task: TaskRecord, { generation, principal }: Requestor, clock: StoreClock): boolean {
+  return task.principal === principal && task.generation === generation && !isGone(task, clock);
 }
 
 /** The scopes that a task of the principal needs; undefined if there is none, or it has expired. */
@@ -190,6 +189,6 @@ export async function ownScopes(
   principal: string | null,
 ): Promise<readonly string[] | undefined> {
   const task = await store.get(id);
-  if (task === undefined || task.principal !== principal || isOver(task, clock.now())) return undefined;
+  if (task === undefined || task.principal !== principal || isGone(task, clock)) return undefined;
   return task.parent === null ? task.requiredScopes : undefined; // a task below another is no requestor's
 }

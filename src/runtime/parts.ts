@@ -70,7 +70,7 @@ export function makeParts(services: Services): Parts {
     const began = tries.at(-1)?.startedAt ?? null;
     if (lane !== null) return dispatcher.wake(); // something has come for it meanwhile
     sweeper.consider(runAfter);
-    const isLate = waiting && runAfter !== null && services.clock.afterSetBacks(runAfter, began) < runAfter;
+    const isLate = waiting && runAfter !== null && services.clock.afterJumps(runAfter, began) < runAfter;
     if (isLate) sweeper.look(true); // the clock was set back while it was parked
   };
   const onBlocked = (): void => newer.meetBlocked();

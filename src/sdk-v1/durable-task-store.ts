@@ -1,7 +1,7 @@
 import type { CreateTaskOptions, TaskStore } from "@modelcontextprotocol/sdk/experimental/tasks";
 import type { Request, RequestId, Result, Task } from "@modelcontextprotocol/sdk/types.js";
 import type { CommandResult, TaskCommand } from "../task/command.ts";
-import { isOver } from "../task/expiry.ts";
+import { isGone } from "../runtime/dispatch/sweeper.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { resolveTtl, type SdkV1Services } from "./options.ts";
@@ -99,7 +99,7 @@ export class DurableTaskStore implements TaskStore {
     const owner = options.owner(sessionId);
     if (owner !== undefined && found.principal !== null && found.principal !== owner) return undefined;
     const task = await sweeper.ended(found);
-    return isOver(task, clock.now()) ? undefined : task;
+    return isGone(task, clock) ? undefined : task;
   }
 
   async #get(taskId: string, sessionId: string | undefined): Promise<TaskRecord> {

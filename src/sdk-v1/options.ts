@@ -7,7 +7,7 @@ import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import { isRestartDecision, type OnRestart } from "./restart.ts";
 import { latestTime, type TimeSpan } from "../task/time.ts";
-import type { Clock } from "../runtime/clock.ts";
+import type { StoreClock } from "../runtime/clock.ts";
 import type { Retrievals } from "../runtime/own-record.ts";
 import type { Sweeper } from "../runtime/dispatch/sweeper.ts";
 
@@ -106,7 +106,7 @@ export function resolveTtl(
 /** What the task store and the message queue share. */
 export interface SdkV1Services {
   readonly store: TaskStore;
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   readonly sweeper: Pick<Sweeper, "consider" | "ended">;
   readonly retrievals: Retrievals;
   readonly options: SdkV1Settings;

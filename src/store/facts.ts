@@ -52,7 +52,7 @@ export interface ToWakeQuery {
 export interface EventQuery {
   readonly name: string;
   /** For a new event; left out: for the first kept event. */
-  readonly coming?: { readonly dedupeId: string | null; readonly now: number };
+  readonly coming?: { readonly dedupeId: string | null; readonly past: number };
 }
 
 /** An event that is kept for a later wait. */
@@ -225,8 +225,8 @@ function taskAlone(id: string): NonNullable<FactsQuery["task"]> {
 function eventOf(command: TaskCommand): { event?: EventQuery } {
   if (command.type === "wait_event") return { event: { name: command.name } };
   if (command.type !== "send_event") return {};
-  const { name, dedupeId, now } = command;
-  return { event: { name, coming: { dedupeId, now } } };
+  const { name, dedupeId, now, past = now } = command;
+  return { event: { name, coming: { dedupeId, past } } };
 }
 
 function asksForCallers(command: TaskCommand): boolean {

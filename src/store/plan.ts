@@ -286,11 +286,11 @@ export function sendEvent(
 /** The wait of an entry, if an event of this name may end it now. */
 function openWait(
   entry: JournalEntry | undefined,
-  { name, now }: TaskCommand<"send_event">,
+  { name, now, past = now }: TaskCommand<"send_event">,
 ): JournalEntry | undefined {
   if (entry === undefined || entry.kind !== "event" || entry.request !== name || entry.doneAt !== null)
     return undefined;
-  return entry.deadlineAt !== null && entry.deadlineAt <= now ? undefined : entry;
+  return entry.deadlineAt !== null && entry.deadlineAt <= past ? undefined : entry;
 }
 
 function lookUp(entries: Facts["entries"]): (key: string) => JournalEntry | undefined {

@@ -201,9 +201,11 @@ export interface TaskCommands
     readonly dedupeId: string | null;
     readonly limit: number;
     readonly key?: string;
+    /** The latest time that ends a wait (epoch ms); left out: now. It is earlier where the clock was set ahead. */
+    readonly past?: number;
   };
-  /** Accepts the answers to open inputs and ignores all others. */
-  answer_inputs: { readonly id: string; readonly answers: readonly InputAnswer[] };
+  /** Accepts the answers to open inputs and ignores all others. `past`: as for events. */
+  answer_inputs: { readonly id: string; readonly answers: readonly InputAnswer[]; readonly past?: number };
   update: { readonly id: string; readonly token: string; readonly changes: TaskChanges };
   /**
    * Appends to the task's log and output, and drops log lines to make room. The attempt numbers the lines, so appending them twice changes

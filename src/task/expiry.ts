@@ -35,11 +35,6 @@ interface Life {
   readonly cancelBy: number | null;
 }
 
-/** Whether an unfinished task's time is over. The first process that sees it ends the task as expired or cancelled. */
-export function hasExpired(task: Due, now: number): boolean {
-  return !isTerminal(task.state) && isDue(task, now);
-}
-
 /** Whether a finished task's time is over: from then on, only the sweeper sees it. */
 export function isOver(task: Due, now: number): boolean {
   return isTerminal(task.state) && isDue(task, now);

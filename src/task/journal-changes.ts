@@ -321,7 +321,7 @@ function takeAnswers(
     const { key } = answer;
     const open = lasting("input", entry(key));
     if (open === undefined || taken.has(key)) continue;
-    if (open.deadlineAt !== null && open.deadlineAt <= command.now) continue;
+    if (open.deadlineAt !== null && open.deadlineAt <= (command.past ?? command.now)) continue;
     const end = "error" in answer ? { error: answer.error } : { value: answer.value };
     taken.set(key, { ...open, ...end });
   }

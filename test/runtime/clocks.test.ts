@@ -67,30 +67,6 @@ describe("a clock that is set", () => {
     await process.clock.advance(8_000);
     for (const id of ids) await process.ended(id);
   });
-
-  it("ahead makes due within a second what waits for a time that is stored", async () => {
-    const waits: Handler = async (_, task) => {
-      await task.sleep("nap", 2 * day);
-      return text("slept");
-    };
-    const process = await Process.started({
-      tools: { waits, hangs: { config: { ttlMs: 2 * day }, handler: () => new Promise(() => undefined) } },
-      options: { ttlMs: 9 * day },
-    });
-    const parked = await process.callId("waits");
-    const expires = await process.callId("hangs");
-    for (let passed = 0; passed < 20; passed++) await process.clock.advance(minute);
-    expect((await process.get(parked)).task).toMatchObject({ state: "queued", waiting: true });
-    process.clock.jump(2 * day - hour);
-    await process.clock.advance(1_000);
-    await process.clock.advance(0);
-    expect((await process.get(parked)).task).toMatchObject({ state: "queued", waiting: true });
-    process.clock.jump(hour);
-    await process.clock.advance(1_000);
-    await process.clock.advance(0);
-    expect(bodyOf(await process.ended(parked))).toEqual(text("slept"));
-    expect(bodyOf(await process.ended(expires))).toMatchObject({ code: -32603 });
-  });
 });
 
 /** What has stored when it goes on, or when it ends: the time is in its row, and nothing of it is in memory. */
@@ -163,6 +139,92 @@ describe("a clock that is set back", () => {
     process.clock.jump(-day);
     for (let passed = 0; passed < 8; passed++) await process.clock.advance(1_000);
     for (const id of [first, second]) expect((await process.ended(id)).task.state).toBe("settled");
+  });
+});
+
+describe("a clock that is set ahead", () => {
+  it.each([
+    ["before they leave memory", 500],
+    ["after", 1_500],
+  ])("%s ends nothing of a stored length early", async (_, ms) => {
+    const { retryStep: __, retry: ___, ...lasting } = stored; // a further try may come early
+    const poll: Handler = async (_arguments, task) => {
+      const never = (): Promise<never> =>
+        task.poll("p", { every: 3_000, timeoutMs: 4_000 }, () => undefined as never);
+      await never().catch(ends("poll_timeout"));
+      return text("done");
+    };
+    const tools = { ...lasting, poll: { config: { concurrency: 1 }, handler: poll } };
+    const process = await Process.started({ tools, options: { ttlMs: 4 * hour } });
+    const ids = await Promise.all(Object.keys(tools).map((tool) => process.callId(tool)));
+    await rest();
+    await process.clock.advance(ms);
+    process.clock.jump(day);
+    await process.clock.advance(1_000);
+    await process.clock.advance(0);
+    for (const id of ids) expect((await process.get(id)).task.finishedAt).toBeNull();
+    for (let passed = 0; passed < 8; passed++) await process.clock.advance(1_000);
+    for (const id of ids) expect((await process.ended(id)).task.state).toBe("settled");
+  });
+
+  it("leaves a waiting task its time, and a question or an event can still come", async () => {
+    const waits: Handler = async (_, task) => {
+      const answered = task.elicit("q", question, { timeoutMs: hour });
+      const happened = task.waitForEvent("e", "paid", { timeoutMs: hour });
+      await Promise.all([answered, happened]);
+      await task.sleep("nap", hour);
+      return text("both came");
+    };
+    const tools = { waits: { config: { concurrency: 1 }, handler: waits } };
+    const process = await Process.started({ tools, options: { ttlMs: 3 * hour } });
+    const id = await process.callId("waits");
+    await process.asked(id);
+    await process.clock.advance(2_000);
+    process.clock.jump(day);
+    for (let passed = 0; passed < 5; passed++) await process.clock.advance(minute);
+    await process.answer(id, "q", { action: "accept", content: {} });
+    await process.runtime.sendEvent(id, { name: "paid" });
+    await rest();
+    for (let passed = 0; passed < 62; passed++) await process.clock.advance(minute);
+    expect(bodyOf(await process.ended(id))).toEqual(text("both came"));
+  });
+
+  it("lets a task that is left end in time, and one that begins then", async () => {
+    const hangs = { config: { ttlMs: 2 * hour }, handler: () => new Promise<never>(() => undefined) };
+    const process = await Process.started({ tools: { hangs } });
+    const before = await process.callId("hangs");
+    await process.clock.advance(hour);
+    process.clock.jump(day);
+    await process.clock.advance(1_000);
+    const after = await process.callId("hangs");
+    for (let passed = 0; passed < 58; passed++) await process.clock.advance(minute);
+    expect((await process.get(before)).task.finishedAt).toBeNull();
+    await process.clock.advance(2 * minute);
+    expect((await process.ended(before)).task.state).toBe("settled");
+    expect((await process.get(after)).task.finishedAt).toBeNull();
+    for (let passed = 0; passed < 60; passed++) await process.clock.advance(minute);
+    expect((await process.ended(after)).task.state).toBe("settled");
+  });
+
+  it("keeps a result for its time, and the next one too", async () => {
+    const process = await Process.started({
+      tools: { quick: () => text("done") },
+      options: { keepMs: 2 * hour },
+    });
+    const before = await process.callId("quick");
+    await process.ended(before);
+    await process.clock.advance(hour);
+    process.clock.jump(30 * day);
+    await process.clock.advance(minute);
+    const after = await process.callId("quick");
+    await process.ended(after);
+    await process.clock.advance(58 * minute);
+    expect(bodyOf(await process.get(before))).toEqual(text("done"));
+    await process.clock.advance(2 * minute);
+    await expect(process.get(before)).rejects.toMatchObject({ code: "unknown_task" });
+    expect(bodyOf(await process.get(after))).toEqual(text("done"));
+    await process.clock.advance(hour);
+    await expect(process.get(after)).rejects.toMatchObject({ code: "unknown_task" });
   });
 });
 

@@ -1,5 +1,4 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { isOver } from "../../task/expiry.ts";
 import { cutOff, stopping } from "../../task/unanswered.ts";
 import type { WireName } from "../../store/store.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
@@ -14,7 +13,7 @@ import { PromotableRun } from "../execution/promotable-run.ts";
 import type { CallEnd, TaskCall } from "../runtime.ts";
 import type { Services } from "../services.ts";
 import type { Slots } from "./slots.ts";
-import type { Sweeper } from "./sweeper.ts";
+import { isGone, type Sweeper } from "./sweeper.ts";
 import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/task-caller.ts";
 import { credentialsOf, type Credentials } from "../tool/received-request.ts";
@@ -201,11 +200,11 @@ export class Creation {
     const { services, sweeper } = this.#setup;
     const { store, clock } = services;
     const task = await sweeper.ended(found);
-    if (!isOver(task, clock.now())) {
+    if (!isGone(task, clock)) {
       assertScopes(task, call.scopes);
       return (await store.snapshot(task.id)) ?? { task, inputs: [], outcome: null };
     }
-    await store.write({ type: "delete_expired", now: clock.now(), limit: 1_000 });
+    await store.write({ type: "delete", now: clock.now(), id: task.id });
     return this.#create(call, tool);
   }
 
@@ -214,7 +213,7 @@ export class Creation {
     const { store, clock } = this.#setup.services;
     const id = await store.find(wire);
     const task = id === undefined ? undefined : await store.get(id);
-    if (task === undefined || !isOver(task, clock.now())) return false;
+    if (task === undefined || !isGone(task, clock)) return false;
     const result = await store.write<"delete">({ type: "delete", now: clock.now(), id: task.id });
     return result.ok || result.reason === "unknown";
   }

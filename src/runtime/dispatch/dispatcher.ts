@@ -11,7 +11,7 @@ import type { NewerTasks, PausedTools } from "./newer-tasks.ts";
 import { planClaimed, versionMissing, type ClaimPlan } from "./recovery.ts";
 import { blockHeld } from "../blocking.ts";
 import type { Slots } from "./slots.ts";
-import type { Sweeper } from "./sweeper.ts";
+import { isDue, type Sweeper } from "./sweeper.ts";
 
 /** Maximum number of tasks in one claim, so that transactions do not grow with the slots. */
 const mostClaims = 100;
@@ -256,7 +256,7 @@ export class Dispatcher {
   async #begin(task: TaskRecord, startable: StartableTools): Promise<void> {
     const { services, attempts, slots, newer } = this.#setup;
     const tool = services.registry.handlerOf(task) ?? startable.of(task);
-    const plan = tool && planClaimed(task, tool, services.options, services.clock.now());
+    const plan = tool && planClaimed(task, tool, services.options, isDue(task, services.clock));
     if (plan?.do === "run") return attempts.run(task, plan.tool);
     try {
       if (tool === undefined || plan === undefined)

@@ -1,4 +1,3 @@
-import { hasExpired } from "../../task/expiry.ts";
 import { errorOutcome } from "../../task/outcome.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
 import { type Ending, endingOf } from "../../task/status-text.ts";
@@ -28,9 +27,9 @@ export function planClaimed(
   task: TaskRecord,
   tool: Tool,
   { maxCrashes }: Pick<RuntimeSettings, "maxCrashes">,
-  now: number,
+  isDue: boolean,
 ): ClaimPlan {
-  if (hasExpired(task, now)) return { do: "end" };
+  if (isDue) return { do: "end" };
   const runs = toolAtVersion(tool, versionOf(task));
   // The newer version of the tool decides what happens to it.
   if (runs === undefined) return { do: "leave" };

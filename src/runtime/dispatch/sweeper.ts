@@ -1,10 +1,11 @@
-import { expiredError, errorOutcome } from "../../task/outcome.ts";
+import { errorOutcome, expiredError, isTerminal } from "../../task/outcome.ts";
 import { endingOf } from "../../task/status-text.ts";
-import { hasExpired } from "../../task/expiry.ts";
+import { expiresAt, isOver } from "../../task/expiry.ts";
 import { HoldfastError, isStoreRefusal, isUnreadable } from "../../task/fault.ts";
 import { isLost } from "../../store/lost-store.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
+import type { StoreClock } from "../clock.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 
@@ -17,6 +18,29 @@ const yieldedMs = 1_000;
 /** The status texts of tasks that are cancelled by themselves. */
 const callerLeft = "Cancelled because the caller left and did not call again.";
 const idUndelivered = "Cancelled because its id did not reach the caller, who never asked for the task.";
+
+/** How long a task that is due by its row, and not by the time elapsed, is not looked at again. */
+const lookedAgainMs = 60_000;
+
+/** When an unfinished task is to end (epoch ms): its life lasts as long also if the clock was set ahead meanwhile. */
+function dueAt({ expiry, createdAt, runUntil, cancelBy }: TaskRecord, clock: StoreClock): number {
+  const end = expiresAt(expiry, createdAt, runUntil);
+  const life = end === null ? Infinity : Math.max(end, clock.afterJumps(end, createdAt));
+  return Math.min(life, cancelBy ?? Infinity);
+}
+
+/** Whether an unfinished task's time is over. The first process that sees it ends the task as expired or cancelled. */
+export function isDue(task: TaskRecord, clock: StoreClock): boolean {
+  return !isTerminal(task.state) && dueAt(task, clock) <= clock.now();
+}
+
+/** Whether a finished task's time is over: from then on, only the sweeper sees it. */
+export function isGone(task: TaskRecord, clock: StoreClock): boolean {
+  const { expiry, createdAt, finishedAt } = task;
+  return (
+    finishedAt !== null && isOver(task, clock.nowSince(expiry.from === "created" ? createdAt : finishedAt))
+  );
+}
 
 /** The services that it needs, so that others can sweep too. */
 export interface SweeperServices extends Pick<Services, "store" | "clock" | "onError" | "unreadable"> {
@@ -46,6 +70,8 @@ export class Sweeper {
   #setBack = false;
   /** Tasks whose record cannot be read, or whose end the store refuses for good: they stay due, and are ignored until another process starts. */
   readonly #endless = new Set<string>();
+  /** When tasks are looked at again that are not due yet, although their rows say so, since the clock was set ahead. */
+  readonly #later = new Map<string, number>();
 
   constructor(services: SweeperServices, listeners: SweeperListeners = {}) {
     this.#services = services;
@@ -83,7 +109,7 @@ export class Sweeper {
     const now = this.#services.clock.now();
     const { cancelBy } = task;
     const isLeft = cancelBy !== null && cancelBy <= now && cancelBy > now - this.#yieldMs;
-    if (!hasExpired(task, now) || isLeft) return task;
+    if (!isDue(task, this.#services.clock) || isLeft) return task;
     await this.end(task.id);
     return (await this.#services.store.get(task.id)) ?? task;
   }
@@ -152,15 +178,30 @@ export class Sweeper {
     for (;;) {
       const now = clock.now();
       const until = now - yieldMs;
-      const passedOver = failed.size + this.#endless.size;
+      for (const [id, at] of this.#later) if (at <= now) this.#later.delete(id);
+      // Where there are many of the last kind, ever larger batches come to their end.
+      const passedOver = failed.size + this.#endless.size + 2 * this.#later.size;
       const found = await store.due(until, batch + passedOver);
-      const due = found.filter((id) => !failed.has(id) && !this.#endless.has(id));
-      const ended = await Promise.all(due.map((id) => this.end(id, now)));
+      const due = found.filter((id) => !failed.has(id) && !this.#endless.has(id) && !this.#later.has(id));
+      const ended = await Promise.all(due.map(async (id) => (await this.#isLater(id)) || this.end(id, now)));
       // One that cannot be ended must not keep the others alive.
       for (const [index, id] of due.entries()) if (ended[index] === false) failed.add(id);
       const storeFails = due.length > 0 && !ended.includes(true);
       if (due.length < batch || storeFails || this.#stopped) return failed.size > 0 ? undefined : until;
     }
+  }
+
+  async #isLater(id: string): Promise<boolean> {
+    const { store, clock } = this.#services;
+    if (!clock.hasJumped) return false;
+    const task = await store.get(id).catch(() => undefined); // what is wrong with it is said where it ends
+    const at = task === undefined ? 0 : dueAt(task, clock);
+    const now = clock.now();
+    if (at <= now) return false;
+    const next = Math.min(at, now + lookedAgainMs);
+    this.#later.set(id, next);
+    this.consider(next);
+    return true;
   }
 
   /** Ends a task that has expired at `now`, even if others should come first. False if the store failed, and a retry may succeed. */
@@ -214,7 +255,7 @@ export class Sweeper {
   async #deleteDue(): Promise<void> {
     const { store, clock } = this.#services;
     for (;;) {
-      const { deleted } = await store.write({ type: "delete_expired", now: clock.now(), limit: batch });
+      const { deleted } = await store.write({ type: "delete_expired", now: clock.pastForAll, limit: batch });
       if (deleted.length < batch || this.#stopped) return;
     }
   }

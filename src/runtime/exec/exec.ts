@@ -251,7 +251,7 @@ async function leave({ run, effects, options }: Exec, launched: Launched): Promi
 
 /** In ms. */
 function leftOf({ clock, options: { timeoutMs = Infinity } }: Exec, { at }: Launched): number {
-  return at + timeoutMs - clock.now();
+  return at + timeoutMs - clock.nowSince(at);
 }
 
 function late({ file, options }: Exec): HoldfastError {

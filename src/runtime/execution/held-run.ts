@@ -1,6 +1,5 @@
 import { ProtocolError } from "@modelcontextprotocol/server";
 import type { TaskChanges, Origin, TaskRecord } from "../../task/record.ts";
-import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError, isFault, isStoreRefusal, isUnreadable } from "../../task/fault.ts";
 import { attemptBegins, attemptFailed, endingOf, type Ending } from "../../task/status-text.ts";
 import type { ListedEntry } from "../../store/store.ts";
@@ -8,7 +7,7 @@ import type { HeldTask, TaskWatcher } from "../journal/held-task.ts";
 import { subject } from "../events/eventful-write.ts";
 import type { LimitName } from "../limits/limit-name.ts";
 import type { GiveBack } from "../limits/limits.ts";
-import { LifeLimit } from "../journal/run-life.ts";
+import { endOfLife, LifeLimit } from "../journal/run-life.ts";
 import { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { Questions } from "../questions/questions.ts";
@@ -94,7 +93,7 @@ export class HeldRun {
     };
     const { onError } = services;
     this.#reports = new HandlerReports({ run, task: this.task, record, timers, onError, onChanged });
-    this.#limit = new LifeLimit(endOfLife(record), () => this.#reports.changed());
+    this.#limit = new LifeLimit(services.clock, record, () => this.#reports.changed());
     const { clock } = services;
     this.#waits = new OutsideWaits({ run, task: this.task, limit: this.#limit, clock, timers });
     const questions = this.#questions();
@@ -338,11 +337,6 @@ export class HeldRun {
 
 function isFenced(error: unknown): boolean {
   return error instanceof HoldfastError && error.code === "fenced";
-}
-
-/** Without the time of a cancel that its caller may take back. */
-function endOfLife({ expiry, createdAt, runUntil }: TaskRecord): number | null {
-  return expiresAt(expiry, createdAt, runUntil);
 }
 
 /** A further attempt of a task whose handler threw. */

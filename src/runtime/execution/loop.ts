@@ -133,7 +133,7 @@ export async function runPoll<T>(
     try {
       return await fn(context);
     } catch (error) {
-      if (seen === undefined || !isLast(seen) || isNonRetryable(error)) throw error;
+      if (seen === undefined || !isLast() || isNonRetryable(error)) throw error;
       throw late(seen, { cause: error });
     }
   };
@@ -145,7 +145,7 @@ export async function runPoll<T>(
     if (lastAt !== null) await effects.pauses.assertReaches(lastAt, `The poll "${name}"`);
     return { looks: 1, lookedAt: now, lastAt };
   };
-  const isLast = ({ lastAt }: Seen): boolean => lastAt !== null && clock.now() >= lastAt;
+  const isLast = (): boolean => clock.now() >= looks.lastAt;
   const late = ({ looks }: Seen, cause: ErrorOptions = {}): HoldfastError =>
     new HoldfastError(
       "poll_timeout",
@@ -157,12 +157,13 @@ export async function runPoll<T>(
       return seen && JSON.stringify(seen);
     },
     get lastAt() {
-      return seen?.lastAt ?? Infinity;
+      const at = seen?.lastAt ?? null;
+      return at === null ? Infinity : clock.afterJumps(at, at - (timeoutMs ?? 0));
     },
     async again(returned) {
       if (seen === undefined || (until === undefined ? returned !== undefined : isReady(until, returned)))
         return undefined;
-      if (isLast(seen)) throw late(seen);
+      if (isLast()) throw late(seen);
       const pause = growingPause({ firstMs: every, factor, maxMs: maxEvery }, seen.looks, jitter, clock);
       const next = Math.min(deadlineAfter(clock.now(), pause), looks.lastAt);
       await effects.pauses.assertReaches(next, `The pause of the poll "${name}"`);

@@ -24,7 +24,7 @@ export async function sleep(
   const begunAt = entry?.begunAt ?? clock.now();
   const stored = entry?.deadlineAt ?? end;
   const byDate = time instanceof Date;
-  const until = byDate ? stored : clock.afterSetBacks(stored, begunAt);
+  const until = byDate ? stored : clock.afterJumps(stored, begunAt);
   await run.beginWait(entry === undefined);
   if (entry === undefined && !limit.reaches(until))
     await limit.assertReaches(until, `The sleep "${claimed}"`);

@@ -53,7 +53,9 @@ export async function runStep<T>(
   let begunAt: number | undefined;
   try {
     const stored = entry?.deadlineAt ?? null;
-    const retryAt = stored === null ? null : clock.afterSetBacks(stored, entry?.begunAt ?? null);
+    // The pause began at some time after the step did, so that a clock which was set ahead meanwhile may have been so before.
+    const retryAt =
+      stored === null ? null : Math.min(stored, clock.afterJumps(stored, entry?.begunAt ?? null));
     if (retryAt === null) await run.begin(entry === undefined);
     else await pauses.pause(claimed, retryAt, pauseReason(entry?.tries)); // an earlier attempt has tried it
     await files?.begin();

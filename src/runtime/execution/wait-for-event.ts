@@ -8,9 +8,8 @@ import { decodeError, decodeValue, encodeValue } from "../stored-values.ts";
 import { assertAwaitable, assertSendable, receivedEvent } from "../tool/declared-events.ts";
 import type { EventOptions } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
-import { isOver } from "../../task/expiry.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import type { Sweeper } from "../dispatch/sweeper.ts";
+import { isGone, type Sweeper } from "../dispatch/sweeper.ts";
 import { assertDedupeId, assertEventName } from "../event-name.ts";
 import type { TaskEvent } from "../runtime.ts";
 import type { Services } from "../services.ts";
@@ -83,11 +82,17 @@ export async function sendEvent(
   const what = `The value of the event "${name}"`;
   const raw = encodeValue(value, { what, name: "value", maxBytes: maxBodyBytes });
   const found = await store.get(id);
-  if (found === undefined || isOver(found, clock.now())) throw unknownTask();
+  if (found === undefined || isGone(found, clock)) throw unknownTask();
   await assertSendable(registry.handlerOf(found), name, value);
   await sweeper.ended(found); // it takes no events either where no sweep has come to it yet
   const event = { name, value: raw, dedupeId: dedupeId ?? null, limit, ...(key !== undefined && { key }) };
-  const result = await store.write<"send_event">({ type: "send_event", now: clock.now(), id, ...event });
+  const result = await store.write<"send_event">({
+    type: "send_event",
+    now: clock.now(),
+    past: clock.pastForAll,
+    id,
+    ...event,
+  });
   if (result.ok) {
     const { task, isNew, ended } = result;
     return { task, isNew, ended: ended === null ? [] : [ended] };

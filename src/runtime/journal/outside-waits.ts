@@ -67,7 +67,7 @@ export class OutsideWaits {
     const stored = entry?.deadlineAt;
     const deadlineAt =
       typeof stored === "number"
-        ? clock.afterSetBacks(stored, entry?.begunAt ?? null)
+        ? clock.afterJumps(stored, entry?.begunAt ?? null)
         : timeoutMs === undefined
           ? null
           : deadlineAfter(clock.now(), timeoutMs);

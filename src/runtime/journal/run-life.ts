@@ -1,4 +1,6 @@
+import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import type { StoreClock } from "../clock.ts";
 import type { Origin, TaskRecord } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import type { OwnContext } from "../own-context.ts";
@@ -14,18 +16,23 @@ import { type Asked, type RunEvent, type RunState, Scheduler } from "./scheduler
 
 /** When the task of an attempt must end. Its handler can move this with `task.extend`. */
 export class LifeLimit {
+  readonly #clock: StoreClock;
+  readonly #createdAt: number;
   readonly #extended: () => Promise<void>;
+  /** By its record (epoch ms). */
   endsAt: number | null;
 
   /** `extended` resolves when all of the handler's changes so far are written, and `endsAt` is as they say. */
-  constructor(endsAt: number | null, extended: () => Promise<void>) {
-    this.endsAt = endsAt;
+  constructor(clock: StoreClock, task: TaskRecord, extended: () => Promise<void>) {
+    this.#clock = clock;
+    this.#createdAt = task.createdAt;
     this.#extended = extended;
+    this.endsAt = endOfLife(task);
   }
 
   /** Whether the task can live until `at` (epoch ms), as far as known. */
   reaches(at: number): boolean {
-    return this.endsAt === null || at <= this.endsAt;
+    return this.endsAt === null || at <= this.#clock.afterJumps(this.endsAt, this.#createdAt);
   }
 
   /** The same, including all changes that the handler has made so far. */
@@ -48,6 +55,11 @@ export class LifeLimit {
         "Raise ttlMs or maxRunMs of the tool or the server, or call task.extend first.",
     );
   }
+}
+
+/** Without the time of a cancel that its caller may take back. */
+export function endOfLife({ expiry, createdAt, runUntil }: TaskRecord): number | null {
+  return expiresAt(expiry, createdAt, runUntil);
 }
 
 function iso(epochMs: number): string {

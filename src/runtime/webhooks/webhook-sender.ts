@@ -1,5 +1,5 @@
 import type { StoredDelivery } from "../../task/delivery.ts";
-import { type Clock, retryPause } from "../clock.ts";
+import { retryPause, type StoreClock } from "../clock.ts";
 import type { PostAnswer, Poster } from "./post.ts";
 import { isLost } from "../../store/lost-store.ts";
 import type { Outbox } from "../../store/outbox.ts";
@@ -22,7 +22,7 @@ export type Next =
 function whatNext(
   delivery: StoredDelivery,
   answer: PostAnswer | { readonly problem: string },
-  clock: Pick<Clock, "now" | "randomBytes">,
+  clock: StoreClock,
 ): Next {
   if ("status" in answer && answer.status >= 200 && answer.status < 300) return { is: "delivered" };
   const now = clock.now();
@@ -32,7 +32,7 @@ function whatNext(
   return {
     is: isStopped ? "stopped" : "failed",
     problem: problemOfAnswer(answer),
-    at: at > delivery.at + triedForMs ? null : at,
+    at: at > clock.afterJumps(delivery.at + triedForMs, delivery.at) ? null : at,
   };
 }
 

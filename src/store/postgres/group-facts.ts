@@ -229,9 +229,9 @@ async function readEvent(
     const [row] = await queries.query(sql.firstEvent, of);
     return put(row === undefined ? {} : keptOrDamage(id, row, into.codec));
   }
-  const { dedupeId, now } = coming;
+  const { dedupeId, past } = coming;
   const [[wait], [known], [count]] = await Promise.all([
-    queries.query(sql.firstEventWait, [...of, now]),
+    queries.query(sql.firstEventWait, [...of, past]),
     dedupeId === null ? [] : queries.query(sql.knownEvent, [toStored(id), toStored(dedupeId)]),
     queries.query(sql.countEvents, [toStored(id)]),
   ]);

@@ -368,8 +368,8 @@ export class SqliteEvents {
       if (row === undefined) return {};
       return readTask(taskId, () => ({ kept: keptIn(taskId, row, this.#sql.codec) }));
     }
-    const { dedupeId, now } = coming;
-    const wait = this.#sql.get(sql.selectFirstEventWait, id, stored, now);
+    const { dedupeId, past } = coming;
+    const wait = this.#sql.get(sql.selectFirstEventWait, id, stored, past);
     const count = this.#sql.get(sql.countEvents, id);
     return {
       wait:
