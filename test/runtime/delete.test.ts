@@ -38,7 +38,7 @@ it("has happened to a task whose time is over, swept or not: its name is free", 
   const process = await Process.started({ tools: { add: () => text("3") } });
   const id = await process.callId("add", named);
   await process.ended(id);
-  process.clock.jump(1_000);
+  process.clock.suspend(1_000);
   expect(await process.callId("add", named)).not.toBe(id);
   await expect(process.get(id)).rejects.toMatchObject(unknown);
 });

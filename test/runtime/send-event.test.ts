@@ -154,7 +154,7 @@ describe("an event is refused", () => {
     const cancelled = await process.callId("hang");
     await process.runtime.cancelNow(cancelled, { generation: "2026-07-28", principal: null });
     expect(await send(cancelled)).toBe("finished");
-    process.clock.jump(60_000); // no sweep has come to it
+    process.clock.suspend(60_000); // no sweep has come to it
     expect(await send(done)).toBe("unknown_task");
   });
 
@@ -162,7 +162,7 @@ describe("an event is refused", () => {
     const hang: Handler = () => never;
     const process = await Process.started({ tools: { hang }, options: { ttlMs: 60_000 } });
     const id = await process.callId("hang");
-    process.clock.jump(60_000);
+    process.clock.suspend(60_000);
     expect(await codeOf(process.runtime.sendEvent(id, { name: "paid" }))).toBe("finished");
   });
 

@@ -62,7 +62,7 @@ describe("the slot of a call comes back", () => {
     const key = { idempotencyKey: "k".repeat(30) };
     const first = await process.call("hello", key);
     await process.ended(first.task.id);
-    process.clock.jump(1_001);
+    process.clock.suspend(1_001);
     const second = await process.call("hello", key);
     expect(second.task.id).not.toBe(first.task.id);
     expect(bodyOf(await process.ended(second.task.id))).toEqual(text("hi"));

@@ -40,7 +40,7 @@ describe("sleep", () => {
     const third = await second.crash(setup);
     await third.clock.advance(day / 24);
     expect((await third.get(id)).task).toMatchObject({ state: "queued", waiting: true, crashes: 0 });
-    third.clock.jump(2 * day - day / 12);
+    third.clock.suspend(2 * day - day / 12);
     await third.clock.advance(60_000);
     expect(bodyOf(await third.ended(id))).toEqual(text("woke in attempt 2"));
   });

@@ -238,7 +238,7 @@ describe("a wait with a time", () => {
     const process = await Process.started({ tools: { tool: inTime(5_000) } });
     const id = await process.callId("tool");
     await waiting(process, id);
-    process.clock.jump(5_000); // its timer fires later
+    process.clock.suspend(5_000); // its timer fires later
     await paid(process, id, "late");
     await process.clock.advance(5_000);
     expect(bodyOf(await process.ended(id))).toEqual(text('event_timeout, "late"'));
