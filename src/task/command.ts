@@ -6,12 +6,11 @@
 
 import type { ActionBy, TaskRequest, NewTask, TaskChanges, TaskRecord } from "./record.ts";
 import type { CrashBackoff, ClaimingHandler, Quota, Turns, Rest } from "./queue.ts";
-import type { InputAnswer, InputRequest, JournalEntry } from "./journal.ts";
+import type { InputAnswer, InputRequest, JournalEntry, LoopCommands } from "./journal.ts";
 import type { TaskLine } from "./task-line.ts";
 import type { BlockCommands } from "./blocked.ts";
 import type { DeliveryCommands, StoredDelivery } from "./delivery.ts";
 import type { BulkCommands, BulkPlace, BulkResults, StartCommands, StartResults } from "./bulk.ts";
-import type { LoopCommands } from "./loop-commands.ts";
 import type { Ending } from "./status-text.ts";
 
 /**
