@@ -181,6 +181,8 @@ export interface ChannelSetup {
  * The channel on which the owners of a schema notify each other of what they have committed. News are sent after the commit: a NOTIFY holds a
  * lock of the whole database until its transaction ends, so inside write transactions it would serialize the commits. A gap makes up for
  * lost news.
+ * - An owner that is alone sends none: each is a commit, for which its own commits wait. Whoever comes registers first and then sends a gap,
+ *   so one of both is seen, and the answer is a gap too.
  */
 export class ChangeChannel {
   readonly #setup: ChannelSetup;
@@ -193,6 +195,9 @@ export class ChangeChannel {
   #sending: Promise<void> | undefined;
   #started = false;
   #isDeaf = false;
+  #isAlone = false;
+  /** How often it has heard of others, or may have missed that. */
+  #heard = 0;
   #closed = false;
 
   constructor(setup: ChannelSetup) {
@@ -212,6 +217,7 @@ export class ChangeChannel {
         connect,
         onOpen: () => this.#opened(),
         onLost: () => {
+          this.#hearsOfOthers();
           this.#hears(false);
           this.#pollLater();
         },
@@ -237,9 +243,25 @@ export class ChangeChannel {
     );
   }
 
+  /** Call it before a look at who has the store open, and what it returns with whether nobody else had. */
+  looking(): (isAlone: boolean) => void {
+    const before = this.#heard;
+    return (isAlone) => {
+      if (!isAlone) this.#hearsOfOthers();
+      else this.#isAlone = before === this.#heard && this.#listening?.isListening === true;
+    };
+  }
+
+  #hearsOfOthers(): void {
+    this.#heard++;
+    if (!this.#isAlone) return;
+    this.#isAlone = false;
+    this.send("gap");
+  }
+
   /** Tells the others. Never fails. News are sent together while a send is running. A gap is for changes to everything that others hold. */
   send(news: News | "gap"): void {
-    if (this.#closed) return;
+    if (this.#closed || (this.#isAlone && news !== "gap")) return;
     if (news === "gap") this.#pending.addGap();
     else this.#pending.add(news);
     this.#send();
@@ -292,6 +314,7 @@ export class ChangeChannel {
     const { owner, listener } = this.#setup;
     const received = fromPayload(payload);
     if (received?.owner === owner) return;
+    this.#hearsOfOthers();
     if (received !== undefined) {
       const worker = received.news === "gap" ? "gap" : received.news.worker;
       this.#call(() => listener.heard(received.owner, worker));

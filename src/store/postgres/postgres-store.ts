@@ -155,8 +155,13 @@ class PostgresStore implements TaskStore {
   }
 
   async renew(): Promise<Renewal> {
-    const { owners } = this.#open();
-    return this.#protection.renewed(() => owners.renew());
+    const { owners, channel } = this.#open();
+    const looked = channel.looking();
+    return this.#protection.renewed(async () => {
+      const renewal = await owners.renew();
+      looked(renewal.others === 0 && renewal.gone.length === 0);
+      return renewal;
+    });
   }
 
   async rejoin(): Promise<void> {

@@ -270,3 +270,43 @@ test("sends what was told before it closes, and leaves neither a connection nor 
   await vi.waitFor(async () => expect(await listeners()).toHaveLength(0));
   ends = [];
 });
+
+test("who is alone tells nobody, and all that it has changed to whoever comes", async () => {
+  const a = await listeningEnd("a");
+  a.channel.looking()(true);
+  const early = await listeningEnd("early");
+  a.tell({ tasks: [{ id: "task-0", version: 1 }] }); // between its register and its gap
+  early.channel.send("gap");
+  expect(await early.until((heard) => heard.includes("work"))).toContain("gap");
+  a.tell({ tasks: [{ id: "task-1", version: 1 }] });
+  a.tell(mark);
+  expect(changesOf(await early.until(isMarked))).toEqual([{ id: "task-1", version: 1 }]);
+});
+
+test("a look that began before it heard of others makes nobody alone, and one that finds them tells them all", async () => {
+  const [a, b] = [await listeningEnd("a"), await listeningEnd("b")];
+  const looked = a.channel.looking();
+  b.tell(mark);
+  await a.until(isMarked);
+  looked(true);
+  a.tell(mark);
+  await b.until(isMarked);
+
+  a.channel.looking()(true);
+  a.tell({ tasks: [{ id: "task-0", version: 1 }] });
+  a.channel.looking()(false);
+  expect(await b.until((heard) => heard.includes("work"))).toContain("gap");
+  a.tell(mark);
+  expect(changesOf(await b.until(isMarked))).toEqual([]);
+});
+
+test("one that cannot hear others is never alone, nor one that could not for a while", async () => {
+  const [a, deaf] = [await listeningEnd("a"), await listeningEnd("deaf", { connect: undefined })];
+  deaf.channel.looking()(true);
+  deaf.tell(mark);
+  await a.until(isMarked);
+  const b = await listeningEnd("b");
+  a.channel.looking()(true);
+  a.clients[0]?.connection.stream.destroy();
+  expect(await b.until((heard) => heard.includes("work"))).toContain("gap");
+});
