@@ -19,9 +19,9 @@ export type {
 } from "./serve/mcp/mcp-options.ts";
 export { command } from "./serve/command/command.ts";
 export type { CommandOptions, CommandSettings } from "./serve/command/command.ts";
-export type { ArgvItem } from "./serve/command/argv.ts";
+export type { ArgvItem } from "./serve/command/command.ts";
 export type { ToolSettings } from "./serve/tool-settings.ts";
-export type { ArgumentsSchema } from "./serve/input-schema.ts";
+export type { ArgumentsSchema } from "./serve/tool-settings.ts";
 export { openapi } from "./serve/openapi/openapi.ts";
 export type { Credential, OpenApiOptions, OperationOptions } from "./serve/openapi/openapi-options.ts";
 export { http } from "./serve/http/http.ts";

@@ -1,5 +1,5 @@
 import { errorReporter } from "../runtime/error-reporter.ts";
-import { jsonSchemaOf } from "../serve/input-schema.ts";
+import { jsonSchemaOf } from "../serve/tool-settings.ts";
 import { mcpUpstream } from "../serve/mcp/mcp-upstream.ts";
 import { assertOptions, settingsOf } from "../options/options.ts";
 import { isRelayed } from "../serve/relayed-tools.ts";

@@ -6,10 +6,9 @@ import { insideOf } from "../server/request.ts";
 import type { Tasks } from "../server/tasks.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertApproval, refusalOf } from "./approval.ts";
-import { defaultsOf, propertiesOf } from "./input-schema.ts";
+import { defaultsOf, propertiesOf, errorResult } from "./tool-settings.ts";
 import { isRelayed, RelayedTools, type RelayedTool } from "./relayed-tools.ts";
 import { assertPlaceholders, type Scope } from "./template.ts";
-import { errorResult } from "./tool-settings.ts";
 import type { OpenSource, Relay, SourceChanges, SourceTool, ToolSource } from "./source.ts";
 
 /** Options of `serveTools`. */

@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { mcpUpstreamOptions, upstreamToolOptions } from "../../src/serve/mcp/mcp-options.ts";
-import { mcpOptionsSchema } from "../../src/serve/mcp/schema.ts";
-import { openApiOptions, operationOptions } from "../../src/serve/openapi/openapi-options.ts";
-import { openApiOptionsSchema } from "../../src/serve/openapi/schema.ts";
+import {
+  mcpUpstreamOptions,
+  upstreamToolOptions,
+  mcpOptionsSchema,
+} from "../../src/serve/mcp/mcp-options.ts";
+import {
+  openApiOptions,
+  operationOptions,
+  openApiOptionsSchema,
+} from "../../src/serve/openapi/openapi-options.ts";
 
 interface Schema {
   readonly properties: Readonly<Record<string, Schema & { readonly additionalProperties: Schema }>>;

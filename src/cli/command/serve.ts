@@ -111,7 +111,7 @@ async function dryRun(
   if (tool.preview === undefined)
     throw new UsageError(`${name} is a tool of another server, which alone knows what its calls do.`);
   const { inputSchema } = tool.config;
-  const { jsonSchemaOf } = await import("../../serve/input-schema.ts");
+  const { jsonSchemaOf } = await import("../../serve/tool-settings.ts");
   const schema = readInputSchema(jsonSchemaOf(inputSchema) ?? {});
   const args = completeArguments(parseArguments(await readPairs(pairs, io.cwd), schema, {}), schema);
   await output.print(`${(await tool.preview(args)).trimEnd()}\n`);

@@ -1,10 +1,8 @@
 /** The form of a file of tools. What a person reads of it in an editor is here too: the JSON Schema of the package is made of it. */
 
 import * as z from "zod/mini";
-import { mcpUpstreamOptions } from "../mcp/mcp-options.ts";
-import { mcpOptionsSchema } from "../mcp/schema.ts";
-import { openApiOptions } from "../openapi/openapi-options.ts";
-import { openApiOptionsSchema } from "../openapi/schema.ts";
+import { mcpUpstreamOptions, mcpOptionsSchema } from "../mcp/mcp-options.ts";
+import { openApiOptions, openApiOptionsSchema } from "../openapi/openapi-options.ts";
 
 const described = <S extends z.ZodMiniType>(schema: S, words: string): S => schema.check(z.describe(words));
 

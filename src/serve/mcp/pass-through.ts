@@ -13,7 +13,7 @@ import type { TaskClient } from "../../client/task-client.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { isAtLeast } from "../../generation/message.ts";
 import { isMadeOf, type SourceChanges } from "../source.ts";
-import { relayed } from "./relay.ts";
+import { relayed } from "./upstream-tools.ts";
 import type { UpstreamConnection } from "./upstream-connection.ts";
 
 /** A server for one client, and the servers behind it. */

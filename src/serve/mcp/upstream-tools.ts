@@ -1,10 +1,14 @@
 import { withoutNulls } from "../../client/reply/readable-lists.ts";
 import { isJsonObject, sameJson } from "../../generation/message.ts";
-import type {
-  CallToolResult,
-  ContentBlock,
-  StandardSchemaWithJSON,
-  Tool,
+import {
+  type CallToolResult,
+  type ContentBlock,
+  type StandardSchemaWithJSON,
+  type Tool,
+  CLIENT_CAPABILITIES_META_KEY,
+  type InputRequiredResult,
+  type ServerContext,
+  type StandardSchemaV1,
 } from "@modelcontextprotocol/server";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import type { Prepare } from "../../runtime/tool/tool.ts";
@@ -12,9 +16,8 @@ import { foreignSchema } from "../../runtime/tool/schema.ts";
 import { blockFault } from "../../runtime/tool/tool-outcome.ts";
 import { isPollingTool } from "../../server/plain/polling-tools.ts";
 import { cutText } from "../../task/stored-text.ts";
-import { isNamed, type SourceTool } from "../source.ts";
+import { isNamed, type SourceTool, type Relay } from "../source.ts";
 import { toolOptionsOf, type McpUpstreamOptions, type UpstreamToolOptions } from "./mcp-options.ts";
-import { relayOf } from "./relay.ts";
 import {
   beginUpstream,
   callUpstream,
@@ -22,7 +25,105 @@ import {
   type Started,
   type Upstream,
   type UpstreamCall,
+  failureOf,
 } from "./upstream-call.ts";
+import { withInputRequired, type RequestOptions } from "@modelcontextprotocol/client";
+import { paramHeaders, readParamHeaders } from "../../client/2026-07-28/generation.ts";
+import { plainRead } from "../../client/call/read.ts";
+import type { TaskClient } from "../../client/task-client.ts";
+import type { Asker } from "./relayed-questions.ts";
+
+/** Requests that a server answers while the caller waits: what it says is the answer, also an error or a question. */
+
+/** Methods that a server can answer with a question, since 2026-07-28. */
+type Asking = "tools/call" | "prompts/get" | "resources/read";
+
+/**
+ * What of a caller's `_meta` the server gets: all callers are one to it. An idempotency key, for one, would find the result of another caller who chose
+ * the same.
+ */
+const passedOn: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"]);
+
+/** Checked by the SDK's server, which passes it on. */
+const anyResult = <Result>(): StandardSchemaV1<unknown, Result> => ({
+  "~standard": { version: 1, vendor: "holdfast", validate: (value) => ({ value: value as Result }) },
+});
+
+/** The calls of a tool. */
+function relayOf(upstream: Upstream, { name, inputSchema }: Tool): Relay {
+  const headers = readParamHeaders(inputSchema) ?? [];
+  return async ({ arguments: args }, context) => {
+    const { signal } = context.mcpReq;
+    try {
+      const { sdk } = await upstream.client(signal);
+      const params = { name, ...(args && { arguments: args }) };
+      const call = () =>
+        relayed<CallToolResult>(sdk, "tools/call", params, context, { headers: paramHeaders(headers, args) });
+      return await upstream.questions.duringCall(askerOf(context), call);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failureOf(error, upstream, name);
+    }
+  };
+}
+
+/**
+ * The server's answer to a request of a caller, whose answers to questions it gets, and who gets its reports of progress. Rejects with a
+ * `TaskClientError`.
+ */
+export async function relayed<Result>(
+  sdk: TaskClient["sdk"],
+  method: Asking,
+  params: Record<string, unknown>,
+  { mcpReq }: ServerContext,
+  options: RequestOptions = {},
+): Promise<Result | InputRequiredResult> {
+  const { inputResponses, signal } = mcpReq;
+  const { progressToken, ...given } = mcpReq._meta ?? {};
+  const meta: Record<string, unknown> = Object.fromEntries(
+    Object.entries(given).filter(([name]) => passedOn.has(name)),
+  );
+  // The server asks what the caller's client can answer.
+  const { [CLIENT_CAPABILITIES_META_KEY]: capabilities } = { ...mcpReq.envelope } as Record<string, unknown>;
+  if (capabilities !== undefined) meta[CLIENT_CAPABILITIES_META_KEY] = capabilities;
+  const requestState = mcpReq.requestState<string>();
+  const request = {
+    method,
+    params: {
+      ...params,
+      ...(inputResponses && { inputResponses }),
+      ...(requestState !== undefined && { requestState }),
+      ...(Object.keys(meta).length > 0 && { _meta: meta }),
+    },
+  };
+  const onprogress: RequestOptions["onprogress"] = (progress) => {
+    if (progressToken === undefined) return;
+    const said = { method: "notifications/progress", params: { ...progress, progressToken } };
+    mcpReq.notify(said).catch(() => undefined); // the caller has gone
+  };
+  return plainRead(
+    async (how) =>
+      sdk.request(request, withInputRequired(anyResult<Result>()), {
+        ...how,
+        ...options,
+        ...(progressToken !== undefined && { onprogress }),
+        allowInputRequired: true,
+      }),
+    signal,
+  );
+}
+
+/** Puts the questions that a server of before 2026-07-28 sends during a call to the client of the call, as they are. */
+function askerOf({ mcpReq }: ServerContext): Asker {
+  const { signal } = mcpReq;
+  return async ({ method, params }) => {
+    const question = { method, params: { ...params } };
+    return plainRead(
+      async (how) => mcpReq.send(question, anyResult<Awaited<ReturnType<Asker>>>(), how),
+      signal,
+    );
+  };
+}
 
 /** Gives a connection for one call. */
 export type WithUpstream = <T>(task: TaskContext, use: (upstream: Upstream) => Promise<T>) => Promise<T>;

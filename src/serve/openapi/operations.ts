@@ -2,10 +2,16 @@ import type { ToolAnnotations } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { assertSamePath } from "../http/request-template.ts";
 import type { HttpRequest } from "../http/send.ts";
-import { readBody, type Body } from "./bodies.ts";
-import type { OpenApiDocument } from "./document.ts";
-import { inHeader, inPath, inQuery, readParameter, type Parameter } from "./parameters.ts";
-import { Schemas } from "./schemas.ts";
+import {
+  readBody,
+  type Body,
+  inHeader,
+  inPath,
+  inQuery,
+  readParameter,
+  type Parameter,
+} from "./parameters.ts";
+import { type OpenApiDocument, Schemas } from "./document.ts";
 import type { Proof, Security } from "./security.ts";
 
 /** An operation of a document, as a tool needs it. */

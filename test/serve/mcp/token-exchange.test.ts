@@ -2,8 +2,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { askForToken, Sender } from "../../../src/serve/http/send.ts";
-import { mcpUpstream } from "../../../src/serve/mcp/mcp-upstream.ts";
-import { exchangedTokens } from "../../../src/serve/mcp/token-exchange.ts";
+import { exchangedTokens, mcpUpstream } from "../../../src/serve/mcp/mcp-upstream.ts";
 
 async function tokenFrom(answer: RequestListener): Promise<unknown> {
   const server = createServer(answer);
