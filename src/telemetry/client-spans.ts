@@ -18,7 +18,7 @@ import type {
   TracedClientWait,
 } from "../client/client-telemetry.ts";
 import type { TraceContext } from "../task/record.ts";
-import type { SeriesNames } from "./series-names.ts";
+import type { SeriesNames } from "./metric.ts";
 import {
   attribute,
   failSpan,

@@ -326,3 +326,26 @@ export function upDownCounterOf(
 ): ObservableUpDownCounter {
   return meter.createObservableUpDownCounter(name, { unit, description });
 }
+
+/**
+ * The names that series of metrics are told apart by. Tools come and go, and servers give their tools any names, but an SDK keeps each series
+ * that it has once reported, for as long as the process lives.
+ * - A name that has its own series keeps it: a counter never goes back.
+ * - Names beyond the limit are counted together.
+ */
+export class SeriesNames {
+  readonly #most: number;
+  readonly #names = new Set<string>();
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  of(name: string): string {
+    if (this.#names.size < this.#most) this.#names.add(name);
+    return this.#names.has(name) ? name : otherNames;
+  }
+}
+
+/** As OpenTelemetry's conventions call values that are not told apart. */
+const otherNames = "_OTHER";

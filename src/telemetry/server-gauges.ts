@@ -1,4 +1,5 @@
 import type {
+  Attributes,
   BatchObservableResult,
   Meter,
   Observable,
@@ -7,8 +8,7 @@ import type {
 } from "@opentelemetry/api";
 import type { ProcessReadings, QueueReadings, ServerReadings } from "../runtime/telemetry/metrics.ts";
 import { allWaitReasons, type TaskWait } from "../task/task-line.ts";
-import { gaugeOf, metric, upDownCounterOf } from "./metric.ts";
-import { ByTool, type SeriesNames } from "./series-names.ts";
+import { gaugeOf, metric, type SeriesNames, upDownCounterOf } from "./metric.ts";
 import { attribute } from "./spans.ts";
 
 /** By meter. Servers of a process that share a meter share these, because an SDK keeps the last number reported for an instrument. */
@@ -202,4 +202,20 @@ function lengthsOf(
 function waitingFor(wanted: TaskWait, waits: QueueReadings["waits"]): ReadonlyMap<string, number> {
   const forThat = waits.filter(({ reason }) => reason === wanted);
   return new Map(forThat.map(({ tool, tasks }) => [tool, tasks]));
+}
+
+/** A number for each tool. Reports 0 for a tool that had another number before, because an SDK repeats the last one. */
+class ByTool {
+  readonly instrument: Observable;
+  readonly #tools = new Set<string>();
+
+  constructor(instrument: Observable) {
+    this.instrument = instrument;
+  }
+
+  observe(result: BatchObservableResult, numbers: ReadonlyMap<string, number>, more?: Attributes): void {
+    for (const tool of numbers.keys()) this.#tools.add(tool);
+    for (const tool of this.#tools)
+      result.observe(this.instrument, numbers.get(tool) ?? 0, { ...more, [attribute.tool]: tool });
+  }
 }

@@ -3,9 +3,8 @@ import type { ServerEvent } from "../runtime/events/server-event.ts";
 import type { ServerMetrics, ServerReadings, WriteOutcome } from "../runtime/telemetry/metrics.ts";
 import type { TaskCommandName } from "../task/command.ts";
 import { ServerGauges } from "./server-gauges.ts";
-import type { SeriesNames } from "./series-names.ts";
 import { attribute } from "./spans.ts";
-import { histogramOf, metric, counterOf } from "./metric.ts";
+import { histogramOf, metric, counterOf, type SeriesNames } from "./metric.ts";
 import type { AttemptOutcome } from "../runtime/telemetry/telemetry.ts";
 
 /** The metrics of a server. */

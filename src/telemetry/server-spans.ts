@@ -24,6 +24,7 @@ import {
   type RequestOutcome,
   isLeftOut,
 } from "../runtime/telemetry/telemetry.ts";
+import type { SeriesNames } from "./metric.ts";
 import {
   attribute,
   failSpan,
@@ -37,7 +38,6 @@ import {
   traceIdOf,
   startSpan,
 } from "./spans.ts";
-import type { SeriesNames } from "./series-names.ts";
 
 /**
  * The spans of a server. Spans of a task are children of the span of the request that created it, which does not wait for the task. They
