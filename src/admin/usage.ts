@@ -22,13 +22,14 @@ const mostKnown = 100;
 export class UsageReads {
   readonly #store: TaskStore;
   readonly #now: () => number;
-  readonly #elapsed: () => number;
-  readonly #known = new Map<string, { readonly answer: Promise<unknown>; until: number }>();
+  readonly #known = new Map<
+    string,
+    { readonly answer: Promise<unknown>; readonly from: number; until: number }
+  >();
 
-  constructor(store: TaskStore, now: () => number, elapsed: () => number = () => performance.now()) {
+  constructor(store: TaskStore, now: () => number) {
     this.#store = store;
     this.#now = now;
-    this.#elapsed = elapsed;
   }
 
   callers(query: CallersQuery): Promise<Callers> {
@@ -41,18 +42,19 @@ export class UsageReads {
   }
 
   #once<T>(question: string, read: () => Promise<T>): Promise<T> {
-    const begunAt = this.#elapsed();
+    const from = this.#now();
     const known = this.#known.get(question);
-    if (known !== undefined && begunAt < known.until) return known.answer as Promise<T>;
+    // The clock may have been set back.
+    if (known !== undefined && from >= known.from && from < known.until) return known.answer as Promise<T>;
     const answer = read();
-    const asked = { answer, until: Infinity };
+    const asked = { answer, from, until: Infinity };
     this.#known.delete(question);
     this.#known.set(question, asked);
     const [oldest] = this.#known.keys();
     if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest);
     const ended = (isKept: boolean): void => {
-      const endedAt = this.#elapsed();
-      const took = endedAt - begunAt;
+      const endedAt = this.#now();
+      const took = endedAt - from;
       asked.until = isKept && took >= slowMs ? endedAt + reuse * took : 0;
     };
     answer.then(
