@@ -1,6 +1,7 @@
 import type { CommandResult, Refusal, TaskCommand } from "../task/command.ts";
 import { isTerminal } from "../task/outcome.ts";
 import { HoldfastError } from "../task/fault.ts";
+import { mostNameBytes } from "../task/stored-text.ts";
 import { toStored } from "./row.ts";
 import { storable } from "../task/time.ts";
 import type { Facts } from "./facts.ts";
@@ -154,12 +155,6 @@ export function planNewTask(
 export function beginningWith(journal: readonly JournalEntry[], task: TaskRecord): TaskRecord {
   return journal.length === 0 ? task : { ...task, journalled: true };
 }
-
-/**
- * In bytes, as stored. A task whose names fitted the index of its first state alone could not be claimed again after a crash: an index of
- * Postgres takes no row of more than 2,704 bytes, and each store has to take the same tasks.
- */
-const mostNameBytes = { principal: 1_000, tool: 500 };
 
 function assertIndexed({ principal, tool }: TaskRecord): void {
   for (const [what, name] of Object.entries({ principal, tool })) {

@@ -5,6 +5,12 @@
 import { HoldfastError, isUnreadable } from "./fault.ts";
 
 /**
+ * In bytes, as stored. A task whose names fitted the index of its first state alone could not be claimed again after a crash: an index of
+ * Postgres takes no row of more than 2,704 bytes, and each store has to take the same tasks.
+ */
+export const mostNameBytes = { principal: 1_000, tool: 500 };
+
+/**
  * The JSON text of a value that survives JSON unchanged. Throws `not_json` for anything else (a `Date`, a `Map`, `NaN`, `undefined` inside
  * an object, a cycle), and says where. So a value that would come back different after a crash fails on the first run, in development.
  */

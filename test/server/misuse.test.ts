@@ -67,6 +67,11 @@ it.each<[string, () => unknown, ...string[]]>([
     "where its options belong",
   ],
   ["no name", () => someTasks().tool(misuse({}), misuse(handler), misuse(undefined)), "A tool needs a name"],
+  [
+    "a name that no task can have",
+    () => someTasks().tool("é".repeat(251), {}, handler),
+    "has 502 bytes, and 500",
+  ],
   ["a server, not a function", () => someTasks().server(misuse(makeServer())), "tasks.server(() => new McpS"],
   [
     "the tasks themselves",

@@ -6,6 +6,7 @@ import { isSchema, type ToolSchema } from "./schema.ts";
 import type { Prepare, Tool, ToolConfig } from "./tool.ts";
 import { olderVersion, toolOptions } from "./tool-options.ts";
 import { versionOf } from "../../task/record.ts";
+import { mostNameBytes } from "../../task/stored-text.ts";
 
 /** Throws `configuration`, with the right form, if a tool lacks its name, its options or its handler. */
 export function assertToolParts(name: unknown, config: unknown, handler: unknown): void {
@@ -39,6 +40,9 @@ export function assertToolConfig(
 ): void {
   // The SDK keeps its tools in a plain object, and a tool of such a name breaks the list of all of them.
   if (name in {}) throw wrong(name, "its name cannot be one that every object has, such as toString");
+  const bytes = Buffer.byteLength(name);
+  if (bytes > mostNameBytes.tool)
+    throw wrong(name, `its name has ${bytes} bytes, and ${mostNameBytes.tool} are the most that it may have`);
   assertOptions(`Tool "${name}"`, config, toolOptions);
   assertPlain(name, config);
   assertOrder(name, config);

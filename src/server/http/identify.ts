@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { AuthInfo } from "@modelcontextprotocol/server";
 import { isJsonObject } from "../../generation/message.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { mostNameBytes } from "../../task/stored-text.ts";
 import type { Owner } from "../request.ts";
 import type { OnError } from "../faults.ts";
 import type { Authenticate, FetchHandlerOptions, Identity, ProtectedResource } from "./http-options.ts";
@@ -75,11 +76,16 @@ async function authenticated(
   return owner instanceof Response ? owner : senderOf(owner);
 }
 
-/** Throws `configuration` for an identity that has no principal. */
+/** Throws `configuration` for an identity that has no principal, or one that no task can have. */
 export function senderOf({ principal, authInfo, access, claims, credentials }: Identity): Sender {
   // Without this check, users without a name would share their tasks.
   if (typeof principal !== "string" || principal === "") {
     throw new HoldfastError("configuration", "authenticate() returned an identity without a principal.");
+  }
+  const bytes = Buffer.byteLength(principal);
+  if (bytes > mostNameBytes.principal) {
+    const problem = `authenticate() returned a principal of ${bytes} bytes, and ${mostNameBytes.principal} are the most that it may have.`;
+    throw new HoldfastError("configuration", `${problem} Use a shorter name, such as a hash of it.`);
   }
   if (claims !== undefined && !isJsonObject(claims)) {
     throw new HoldfastError("configuration", "authenticate() returned claims that are not an object.");

@@ -42,6 +42,7 @@ it.each<[string, TransportOptions, RegExp]>([
   ["both ways to say who calls", { authInfo, identity: "ann" }, /authInfo or identity/],
   ["a token without a subject", { authInfo }, /no subject/],
   ["a principal without a name", { identity: "" }, /without a principal/],
+  ["a principal that no task can have", { identity: "é".repeat(501) }, /principal of 1002 bytes.*a hash/],
   ["no open requests", { maxOpenRequests: 0 }, /maxOpenRequests must be a whole number of at least 1/],
   ["an unknown option", { principle: "ann" } as TransportOptions, /no option "principle"/],
 ])("refuses %s", async (_, options, message) => {
