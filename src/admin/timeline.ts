@@ -26,7 +26,7 @@ const endsAtOnce = 200;
 /** Journals are shorter. */
 const mostHeads = 1_000_000;
 
-type ShownStep = Pick<RunningStep, "key" | "tries"> & { readonly begunAt: number | null };
+type ShownStep = Pick<RunningStep, "key" | "kind" | "tries"> & { readonly begunAt: number | null };
 
 export class Timeline {
   readonly summary: TimelineSummary;
@@ -131,9 +131,9 @@ export class Timeline {
     }));
   }
 
-  #runningEntry({ key, begunAt, tries }: ShownStep): TimelineEntry {
+  #runningEntry({ key, kind = "step", begunAt, tries }: ShownStep): TimelineEntry {
     const none = { method: null, doneAt: null, durationMs: null, until: null, error: null, childId: null };
-    return { key, kind: "step", begunAt, tries, ...none, ...this.#limitOf(key) };
+    return { key, kind, begunAt, tries, ...none, ...this.#limitOf(key) };
   }
 
   #limitOf(key: string): Pick<TimelineEntry, "limit"> {

@@ -220,7 +220,7 @@ export function makeContext(
     log: (level, text, data) => handled(append("log", [logBody(level, text, data, maxLogBytes)])),
     output: (content) => handled(append("output", outputBodies(content, maxOutputBytes))),
     artifact: (name, data, options = {}) => {
-      const stored = storeArtifact(run, clock, name, data, options);
+      const stored = storeArtifact(run, clock, name, data, options, effects.running);
       return entry(notLeft(`Artifact "${name}"`, "was not stored: its handler had returned before", stored));
     },
     extend: (ttl) => update({ ttlMs: ttl }),

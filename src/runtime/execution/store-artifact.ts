@@ -9,6 +9,7 @@ import { boundGarbage } from "../bound-garbage.ts";
 import type { Clock } from "../clock.ts";
 import type { PieceWriter } from "../journal/piece-writer.ts";
 import type { Run } from "../journal/run.ts";
+import type { RunningSteps } from "../reports/running-steps.ts";
 import { decodeError, encodeError } from "../stored-values.ts";
 import {
   artifactOptions,
@@ -28,6 +29,7 @@ export async function storeArtifact(
   name: string,
   source: ArtifactSource,
   options: ArtifactOptions,
+  running?: RunningSteps,
 ): Promise<ResourceLink> {
   assertOutsideStep(run, name);
   assertArtifactName(name);
@@ -49,7 +51,9 @@ export async function storeArtifact(
     await discard(source);
     throw error;
   }
-  const end = await run.working(() => writeArtifact(run, clock, { key, pieces, mimeType }, source));
+  const write = (): Promise<ArtifactEnd> => writeArtifact(run, clock, { key, pieces, mimeType }, source);
+  const shown = { taskId: run.setup.taskId, key, kind: "artifact", begunAt: clock.now(), tries: 0 } as const;
+  const end = await run.working(() => running?.during(shown, write) ?? write());
   await run.checkpoint();
   return linkOrThrow(run, name, end);
 }

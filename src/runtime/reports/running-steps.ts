@@ -1,14 +1,15 @@
-/** A step that runs, as it is reported to the store. */
+/** A step that runs, or a file that is stored, as it is reported to the store. */
 export interface RunningStep {
   readonly taskId: string;
   readonly key: string;
+  readonly kind?: "step" | "artifact";
   /** When it was first tried (epoch ms). */
   readonly begunAt: number;
   /** How often it has failed before. */
   readonly tries: number;
 }
 
-/** The steps that run in this process: their journals have nothing of them until they end. */
+/** What runs in this process: journals have nothing of it until it ends. */
 export class RunningSteps {
   /** In the order in which they began. */
   readonly #running = new Set<RunningStep>();

@@ -56,7 +56,8 @@ async function reporting(
       if (tries++ === 0) throw new Error("503");
       await stuck.promise;
     });
-    await Promise.all([fetched, task.step("beside", () => stuck.promise)]);
+    const file = task.artifact("report.csv", () => stuck.promise.then(() => "x"));
+    await Promise.all([fetched, task.step("beside", () => stuck.promise), file]);
     return { content: [] };
   });
   const errors: unknown[] = [];
@@ -290,14 +291,15 @@ it.each([0, 361, 1.5, NaN])("refuses %d minutes", async (minutes) => {
   await expect(admin.activity({ minutes })).rejects.toMatchObject({ code: "invalid_params" });
 });
 
-it("names the steps that run, within fifteen seconds and as long as they do", async () => {
+it("names the steps that run and the files that are stored, within fifteen seconds and as long as they do", async () => {
   const { clock, admin, end } = await reporting(memoryDatabase());
   const begun = clock.now();
   await end("sticks");
   const [task] = (await admin.list()).tasks;
   const timeline = async (): Promise<unknown> =>
-    (await admin.show(task?.id ?? "")).timeline.map(({ key, begunAt, doneAt, tries, until }) => [
+    (await admin.show(task?.id ?? "")).timeline.map(({ key, kind, begunAt, doneAt, tries, until }) => [
       key,
+      kind,
       (begunAt ?? 0) >= begun,
       doneAt === null,
       tries,
@@ -305,19 +307,20 @@ it("names the steps that run, within fifteen seconds and as long as they do", as
     ]);
   await clock.advance(10_000);
   expect(await timeline()).toEqual([
-    ["log in", true, false, 0, true],
-    ["fetch page", true, true, 1, true],
-    ["beside", true, true, 0, true],
+    ["log in", "step", true, false, 0, true],
+    ["fetch page", "step", true, true, 1, true],
+    ["report.csv", "artifact", true, true, 0, true],
+    ["beside", "step", true, true, 0, true],
   ]);
   const { timelineSummary, timelineIsCut, state } = await admin.show(task?.id ?? "");
   expect({ state, timelineIsCut, ...timelineSummary }).toMatchObject({
     state: "running",
     timelineIsCut: false,
-    entries: 3,
-    open: 2,
+    entries: 4,
+    open: 3,
   });
   const page = await admin.timeline(task?.id ?? "", { limit: 2 });
-  expect(page.entries.map(({ key }) => key)).toEqual(["log in", "fetch page", "beside"]);
+  expect(page.entries.map(({ key }) => key)).toEqual(["log in", "fetch page", "report.csv", "beside"]);
   await admin.as("ann").cancel(task?.id ?? "");
   expect((await admin.show(task?.id ?? "")).timeline.map(({ key }) => key)).toEqual(["log in", "fetch page"]);
 });
