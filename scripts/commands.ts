@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { format, resolveConfig } from "prettier";
-import { adminCommands } from "../src/cli/admin-program.ts";
+import { adminCommands } from "../src/cli/command/admin/operation-commands.ts";
 import { allCommands } from "../src/cli/commands.ts";
 import { Output } from "../src/cli/output/output.ts";
 import { makeProgram } from "../src/cli/program.ts";

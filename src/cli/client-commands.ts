@@ -16,9 +16,6 @@ import {
 
 const url = "http://127.0.0.1:3000/mcp";
 
-/** A server that anyone with npm can start. */
-export const everything = "npx -y @modelcontextprotocol/server-everything";
-
 const server = ["<server>", serverForms] as const;
 const urlServer = ["<server>", "a URL, or a name from a config file with mcpServers"] as const;
 const wait = timeout("how long to wait");

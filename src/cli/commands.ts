@@ -1,9 +1,10 @@
-import { contentCommands, everything, taskCommands, toolCommands } from "./client-commands.ts";
+import { contentCommands, taskCommands, toolCommands } from "./client-commands.ts";
 import { shells } from "./completion/scripts.ts";
 import {
   databaseForms,
   type DeclaredCommand,
   declare,
+  everything,
   type GivenTo,
   json,
   placeForms,

@@ -7,17 +7,16 @@ import {
   protectId,
   wantsJson,
 } from "./arguments/rewrite-argv.ts";
-import { startPage } from "./help-layout.ts";
+import { startPage } from "./declare.ts";
 import { askedByShells } from "./completion/scripts.ts";
 import type { Context } from "./context.ts";
 import { type ExitCode, exitCodes, UsageError } from "./errors.ts";
 import type { Io } from "./io.ts";
 import { adminActions, makeProgram } from "./program.ts";
-import { BrokenPipe, Output } from "./output/output.ts";
-import { reportFailure } from "./output/report-failure.ts";
+import { BrokenPipe, Output, reportFailure } from "./output/output.ts";
 import { keepsSession } from "./session/session-messages.ts";
 import { State } from "./state/state.ts";
-import { movesCursor } from "./terminal/in-foreground.ts";
+import { movesCursor } from "./terminal/terminal.ts";
 import { sanitizeText } from "./terminal/text.ts";
 
 /** Runs one command, and resolves with the exit code. Never rejects. */

@@ -3,9 +3,8 @@ import { packageVersion } from "../task/package.ts";
 import { givenTo } from "./arguments/rewrite-argv.ts";
 import { type CommandName, type Given, groups } from "./commands.ts";
 import type { Context } from "./context.ts";
-import { addParts, type DeclaredCommand } from "./declare.ts";
+import { addParts, type DeclaredCommand, exampleText, layOutHelp } from "./declare.ts";
 import { type ExitCode, UsageError } from "./errors.ts";
-import { exampleText, layOutHelp } from "./help-layout.ts";
 
 type Run<Name extends CommandName> = (context: Context, given: Given<Name>) => Promise<ExitCode>;
 
@@ -13,7 +12,7 @@ type Run<Name extends CommandName> = (context: Context, given: Given<Name>) => P
 const code: { readonly [Name in CommandName]: () => Promise<Run<Name>> } = {
   tools: async () => (await import("./command/tools.ts")).tools,
   call: async () => (await import("./command/call.ts")).call,
-  search: async () => (await import("./command/search.ts")).search,
+  search: async () => (await import("./command/list.ts")).search,
   open: async () => (await import("./command/session.ts")).open,
   shell: async () => (await import("./command/session.ts")).shell,
   close: async () => (await import("./command/session.ts")).close,
@@ -24,7 +23,7 @@ const code: { readonly [Name in CommandName]: () => Promise<Run<Name>> } = {
   login: async () => (await import("./command/login.ts")).login,
   logout: async () => (await import("./command/login.ts")).logout,
   doctor: async () => (await import("./command/doctor.ts")).doctor,
-  ping: async () => (await import("./command/ping.ts")).ping,
+  ping: async () => (await import("./command/doctor.ts")).ping,
   ls: async () => (await import("./command/list.ts")).list,
   result: async () => (await import("./command/task-commands.ts")).result,
   watch: async () => (await import("./command/task-commands.ts")).watch,
@@ -35,18 +34,18 @@ const code: { readonly [Name in CommandName]: () => Promise<Run<Name>> } = {
   forget: async () => (await import("./command/list.ts")).forget,
   resources: async () => (await import("./command/resources.ts")).resources,
   read: async () => (await import("./command/resources.ts")).read,
-  prompts: async () => (await import("./command/prompts.ts")).prompts,
-  prompt: async () => (await import("./command/prompts.ts")).prompt,
-  complete: async () => (await import("./command/prompts.ts")).complete,
+  prompts: async () => (await import("./command/resources.ts")).prompts,
+  prompt: async () => (await import("./command/resources.ts")).prompt,
+  complete: async () => (await import("./command/resources.ts")).complete,
   init: async () => (await import("./command/init.ts")).init,
   serve: async () => (await import("./command/serve.ts")).serve,
   replay: async () => (await import("./command/replay.ts")).replay,
-  dashboard: async () => (await import("./command/dashboard.ts")).dashboard,
-  inbox: async () => (await import("./command/inbox.ts")).inbox,
-  "journal ls": async () => (await import("./command/journal.ts")).listStored,
-  "journal export": async () => (await import("./command/journal.ts")).exportTask,
+  dashboard: async () => (await import("./command/store-commands.ts")).dashboard,
+  inbox: async () => (await import("./command/store-commands.ts")).inbox,
+  "journal ls": async () => (await import("./command/store-commands.ts")).listStored,
+  "journal export": async () => (await import("./command/store-commands.ts")).exportTask,
   check: async () => (await import("./command/check.ts")).check,
-  migrate: async () => (await import("./command/migrate.ts")).migrate,
+  migrate: async () => (await import("./command/store-commands.ts")).migrate,
   docs: async () => {
     const { docs } = await import("./command/docs.ts");
     return async (context, { topic }) => docs(context, { words: topic });
@@ -87,7 +86,7 @@ export async function makeProgram(
     throw new UsageError(`Give a command after the store: ${[...adminActions(program)].join(", ")}.`);
   });
   const isAdmin = words.some((word) => /\badmin\b/.test(word));
-  if (isAdmin) (await import("./admin-program.ts")).addAdminCommands(admin, context, end);
+  if (isAdmin) (await import("./command/admin/operation-commands.ts")).addAdminCommands(admin, context, end);
   layOutHelp(program, stdout.isTTY ? stdout.columns : undefined);
   return program;
 }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { countText } from "../../dashboard/src/parts/counted.ts";
 import { countTasks, EndedCounts, mostCounted } from "../../src/admin/count-tasks.ts";
-import { countTable } from "../../src/cli/command/admin/task-table.ts";
+import { countTable } from "../../src/cli/command/admin/operation-tables.ts";
 import type { AlikeTasks } from "../../src/store/admin-store.ts";
 
 const ended = { lane: null, waiting: false, waitsFor: null, openInputs: 0, state: "settled" } as const;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { configFolder, stateFolder } from "../../src/cli/user-folders.ts";
+import { configFolder, stateFolder } from "../../src/cli/io.ts";
 
 const cwd = "/work";
 const windows = {

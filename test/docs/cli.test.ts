@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { commandsUrl, jsonUrl, renderCommands, renderJson } from "../../scripts/commands.ts";
-import { adminCommands } from "../../src/cli/admin-program.ts";
+import { adminCommands } from "../../src/cli/command/admin/operation-commands.ts";
 import { allCommands } from "../../src/cli/commands.ts";
 import { exitCodes } from "../../src/cli/errors.ts";
 

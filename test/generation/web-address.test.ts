@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { describeQuestion } from "../../src/cli/terminal/form/question-text.ts";
-import { urlsToVisit } from "../../src/cli/output/report-failure.ts";
+import { urlsToVisit } from "../../src/cli/output/output.ts";
 import { shownAddress, webAddress } from "../../src/generation/web-address.ts";
 import { describeQuestion as describeToModel } from "../../src/server/plain/ticket.ts";
 

@@ -1,9 +1,9 @@
 import type { InputRequest, InputResult } from "../../client/question/ask-user.ts";
 import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
-import { keepQuestionsOpen, Unanswered } from "../terminal/unanswered.ts";
+import { keepQuestionsOpen, Unanswered } from "../terminal/open-terminal.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../errors.ts";
 import { describeQuestion } from "../terminal/form/question-text.ts";
-import { type TaskSession, withTask } from "./with-task.ts";
+import { type TaskSession, withTask } from "./task-commands.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import {
@@ -15,7 +15,7 @@ import {
 } from "../arguments/parse-arguments.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import { taskJson } from "../output/task-json.ts";
+import { taskJson } from "../output/json-shapes.ts";
 
 /** Answers the chosen question of a task, or all open ones if the user can be asked. */
 class QuestionAnswerer {

@@ -8,7 +8,7 @@ import { nearest } from "../arguments/words.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, UsageError } from "../errors.ts";
 import type { DocsJson, TopicsJson } from "../output/json-shapes.ts";
-import { packageRoot } from "../user-folders.ts";
+import { packageRoot } from "../io.ts";
 
 /** A part of a page: from a heading to the next. */
 interface Section {

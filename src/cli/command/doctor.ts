@@ -2,7 +2,7 @@ import { ProtocolError, SdkError, SdkErrorCode } from "@modelcontextprotocol/cli
 import { resolve } from "node:path";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import { clientGenerations } from "../../client/generations.ts";
-import { listTools } from "./find-tool.ts";
+import { listTools } from "./call.ts";
 import { taskSupport } from "./tools.ts";
 import type { TransportKind } from "../../client/client-events.ts";
 import {
@@ -11,6 +11,8 @@ import {
   recognisesRepeats,
   type Session,
   withServer,
+  request,
+  serverInfo,
 } from "../server/with-server.ts";
 import { describeRpcError } from "../../client/reply/reply.ts";
 import { loginName } from "../../client/auth/login.ts";
@@ -22,13 +24,14 @@ import { sayingMistakes } from "./serve.ts";
 import { existingDatabase } from "../../store/sqlite/open-file.ts";
 import { filesAtRisk, folderAtRisk } from "../../store/sqlite/private-files.ts";
 import { placeOfStore } from "../../store/from-url.ts";
-import { stateFolder } from "../user-folders.ts";
+import { stateFolder } from "../io.ts";
 import type { Output } from "../output/output.ts";
 import { howLong } from "./login.ts";
 import type { FoundServer } from "../server/find-server.ts";
-import { resolveServer } from "../server/resolve-server.ts";
-import { hasAuthorization, readCredentials } from "../server/credentials.ts";
+import { resolveServer, hasAuthorization, readCredentials } from "../server/resolve-server.ts";
 import { wrapped } from "../output/table.ts";
+import { systemClock } from "../../client/clock.ts";
+import type { TaskClient } from "../../client/task-client.ts";
 
 const ended: ReadonlySet<string> = new Set([SdkErrorCode.ConnectionClosed, SdkErrorCode.NotConnected]);
 
@@ -242,7 +245,7 @@ async function doctorOfFile({ output, io }: Context, file: string): Promise<Exit
   const checks = await sayingMistakes(async () => {
     const [{ toolsFileAt }, { checkServed }] = await Promise.all([
       import("../../serve/file/serve-file.ts"),
-      import("./check-tools-file.ts"),
+      import("./serve.ts"),
     ]);
     return checkServed(toolsFileAt(resolve(io.cwd, file), io.env), io.env);
   });
@@ -272,4 +275,33 @@ function lines({ check, works, detail }: Finding, width: number, columns: number
   const sign = works === null ? "-" : works ? "yes" : "no";
   const head = `${check.padEnd(width)}${sign.padEnd(5)}`;
   return `${head}${wrapped(detail, head.length, columns).slice(head.length)}\n`;
+}
+
+/** `holdfast ping SERVER` */
+export async function ping(context: Context, { server, options }: Given<"ping">): Promise<ExitCode> {
+  const asked = await resolveServer(context, server, options);
+  const { output } = context;
+  const start = systemClock.elapsed();
+  return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
+    const connected = systemClock.elapsed();
+    await askForAnything(client, signal);
+    const shown = serverInfo(client);
+    const protocolVersion = client.sdk.getNegotiatedProtocolVersion() ?? "";
+    const connectMs = Math.round(connected - start);
+    const pingMs = Math.round(systemClock.elapsed() - connected);
+    terminal.display.end();
+    const name = [shown.name, shown.version].filter((part) => part !== "").join(" ") || "the server";
+    return output.say({
+      json: { server: shown, protocolVersion, connectMs, pingMs },
+      text: `${name} answers in ${pingMs} ms, over MCP ${protocolVersion}\nconnecting took ${connectMs} ms\n`,
+    });
+  });
+}
+
+/** Revision 2026-07-28 has no ping, so another request shows whether the server answers. */
+async function askForAnything({ sdk }: TaskClient, signal: AbortSignal): Promise<void> {
+  await request(
+    async (how) => (sdk.getProtocolEra() === "modern" ? sdk.discover(how) : sdk.ping(how)),
+    signal,
+  );
 }

@@ -5,7 +5,7 @@ import { quoteWord } from "../arguments/words.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, UsageError } from "../errors.ts";
-import { packageRoot } from "../user-folders.ts";
+import { packageRoot } from "../io.ts";
 
 /** Each file of a project, with its template. npm would leave out templates whose names begin with a dot. */
 const templates: ReadonlyMap<string, string> = new Map([

@@ -1,10 +1,10 @@
 import type { KnownTask } from "../state/state.ts";
 import { duration, fit, sanitizeLine } from "../terminal/text.ts";
-import { fittedTable, tabbed } from "../output/table.ts";
+import { fittedTable, tabbed, type Column } from "../output/table.ts";
 import type { ListedTaskJson } from "../output/json-shapes.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import { type ExitCode, UsageError } from "../errors.ts";
+import { type ExitCode, UsageError, exitCodes } from "../errors.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { listedMs } from "../state/records.ts";
 import type { Refreshed, refreshTasks } from "./refresh-tasks.ts";
@@ -178,5 +178,33 @@ export async function forget(
       known.length === 0 &&
         "No task on your list is known to be lost. To ask the servers: holdfast ls --refresh",
     ],
+  });
+}
+
+const searchColumns: readonly Column<{
+  readonly name: string;
+  readonly server: string;
+  readonly about: string;
+}>[] = [
+  ["TOOL", 12, ({ name }) => name],
+  ["SERVER", 12, ({ server }) => server],
+  ["ABOUT", 20, ({ about }) => about],
+];
+
+/** `holdfast search WORD…`: tools of all servers that commands have listed, without asking any. All words are in the name or the first line. */
+export async function search({ output, state }: Context, { words }: Given<"search">): Promise<ExitCode> {
+  const wanted = words.map((word) => word.toLowerCase());
+  const tools = (await state.knownTools()).filter(({ name, about }) => {
+    const text = `${name} ${about}`.toLowerCase();
+    return wanted.every((word) => text.includes(word));
+  });
+  return output.say({
+    json: { tools },
+    text: tools.length === 0 ? "" : fittedTable(searchColumns, tools, output.columns),
+    notes: [
+      tools.length === 0 &&
+        "holdfast: no tool that a command has listed has these words. To list those of a server:\n  holdfast tools SERVER",
+    ],
+    code: tools.length > 0 ? exitCodes.done : exitCodes.errorResult,
   });
 }

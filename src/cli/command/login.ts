@@ -13,9 +13,9 @@ import { redacted } from "../../client/transport/server-name.ts";
 import type { LoginAddress, LogInOptions } from "../../client/auth/login-run.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
-import { timeText } from "../output/amounts.ts";
+import { timeText } from "../output/table.ts";
 import { resolveServer } from "../server/resolve-server.ts";
-import { movesCursor } from "../terminal/in-foreground.ts";
+import { movesCursor } from "../terminal/terminal.ts";
 import { watchSignals } from "../terminal/signal-watch.ts";
 
 /** The URL of a server that supports logins. Throws a UsageError for a command. */

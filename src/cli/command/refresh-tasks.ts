@@ -6,7 +6,7 @@ import { endsWithCommand, type FoundServer } from "../server/find-server.ts";
 import { serverOfTask } from "../server/resolve-server.ts";
 import { withConnection, withTerminal, type Session, type Workplace } from "../server/with-server.ts";
 import type { KnownTask } from "../state/state.ts";
-import { protocolFor } from "./with-task.ts";
+import { protocolFor } from "./task-commands.ts";
 
 /** A task's status at its server. */
 export type Refreshed = Pick<ListedTaskJson, "status" | "statusMessage">;

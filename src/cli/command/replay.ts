@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
-import { withoutSecrets } from "../server/wire.ts";
+import { withoutSecrets } from "../server/open-server.ts";
 
 /** A request of the recording, with what the server sent from then on until its answer. */
 interface Exchange {

@@ -1,8 +1,8 @@
-import { access, readFile, writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { access, readFile, writeFile, constants } from "node:fs/promises";
+import { resolve, dirname } from "node:path";
 import { split } from "shlex";
-import type { ServedPlace } from "../../serve/file/serve-file.ts";
-import type { SourceTool } from "../../serve/source.ts";
+import { type ServedPlace, settingsOf } from "../../serve/file/serve-file.ts";
+import type { SourceTool, Finding } from "../../serve/source.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { didYouMean } from "../arguments/words.ts";
@@ -11,7 +11,11 @@ import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, UsageError } from "../errors.ts";
 import { aborted, watchSignals } from "../terminal/signal-watch.ts";
-import { packageRoot } from "../user-folders.ts";
+import { packageRoot } from "../io.ts";
+import { existsSync } from "node:fs";
+import { placeOfStore, readStore } from "../../store/from-url.ts";
+import { filesAtRisk } from "../../store/sqlite/private-files.ts";
+import type { Variables } from "../../serve/file/read-tools-file.ts";
 
 /** `holdfast serve tools.yaml`: serves the tools of a file, or of another server, until it is interrupted. */
 export async function serve(context: Context, command: Given<"serve">): Promise<ExitCode> {
@@ -53,7 +57,7 @@ async function run(context: Context, { file: named, pairs, options }: Given<"ser
     throw new UsageError(`Give either the file ${file}, or a command line after --, or --upstream URL.`);
   const place =
     upstream === undefined ? toolsFileAt(resolve(io.cwd, file), io.env) : upstreamPlace(upstream, io.cwd);
-  if (options.check === true) return check(context, place);
+  if (options.check === true) return checkFile(context, place);
   if (options.dryRun !== undefined) return dryRun(context, place, options.dryRun, pairs);
   if (pairs.length > 0) throw new UsageError(`${pairs.join(" ")} is not understood: serve takes one file.`);
   using interrupts = watchSignals();
@@ -75,8 +79,7 @@ async function run(context: Context, { file: named, pairs, options }: Given<"ser
   return interrupts.signal.aborted ? interruptedBy(interrupts) : exitCodes.done;
 }
 
-async function check({ output, io }: Context, place: ServedPlace): Promise<ExitCode> {
-  const { checkServed } = await import("./check-tools-file.ts");
+async function checkFile({ output, io }: Context, place: ServedPlace): Promise<ExitCode> {
   const findings = await checkServed(place, io.env);
   for (const { check: name, works, detail } of findings)
     await output.print(`${works === null ? "-" : works ? "yes" : "no"}  ${name}: ${detail}\n`);
@@ -141,4 +144,45 @@ function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/**
+ * What works of all that a file names: its programs, the services and servers that it reaches, with their credentials, and its store. Calls no tool, and
+ * creates nothing. Throws a `ToolsFileError` for what is wrong with the file itself, and `configuration` for its settings.
+ */
+export async function checkServed(place: ServedPlace, env: Variables): Promise<readonly Finding[]> {
+  const { file, sources } = place.load();
+  const { store } = settingsOf(file, place.path, { env });
+  const findings = await Promise.all([
+    ...sources.map(async (source) => (await source.check?.()) ?? []),
+    checkStore(store),
+  ]);
+  return findings.flat();
+}
+
+async function checkStore(store: string): Promise<readonly Finding[]> {
+  const check = "store";
+  if (store === "memory:")
+    return [{ check, works: null, detail: "is in memory: a restart forgets all tasks" }];
+  const place = placeOfStore(store, (path) => path);
+  try {
+    if (place.kind === "sqlite" && !existsSync(place.path)) {
+      const folder = dirname(place.path);
+      if (!existsSync(folder))
+        return [{ check, works: null, detail: `${folder} is created at the first start` }];
+      await access(folder, constants.W_OK);
+      return [{ check, works: true, detail: `${place.path} is created at the first start` }];
+    }
+    await readStore(
+      store,
+      (path) => path,
+      async () => undefined,
+    );
+    const risks = place.kind === "sqlite" ? filesAtRisk(place.path) : [];
+    const shown = place.kind === "sqlite" ? place.path : new URL(store).host;
+    if (risks.length > 0) return [{ check, works: false, detail: risks.join("; ") }];
+    return [{ check, works: true, detail: `${shown} can be read` }];
+  } catch (error) {
+    return [{ check, works: false, detail: error instanceof Error ? error.message : String(error) }];
+  }
 }

@@ -8,7 +8,7 @@ import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { type ExitCode, UsageError } from "../errors.ts";
 import { type Column, fittedTable } from "../output/table.ts";
-import { readHeaders } from "../server/credentials.ts";
+import { readHeaders } from "../server/resolve-server.ts";
 import { commandPrefix } from "../server/find-server.ts";
 import {
   describeEntry,

@@ -16,10 +16,10 @@ import type { Session } from "../server/with-server.ts";
 import { describeRpcError } from "../../client/reply/reply.ts";
 import { isExpiredError } from "../../task/outcome.ts";
 import type { Output, Said } from "../output/output.ts";
-import { dataOf, urlsToVisit } from "../output/report-failure.ts";
+import { dataOf, urlsToVisit } from "../output/output.ts";
 import { linksOf, saveContent, type SaveFolder } from "../output/save-content.ts";
 import { showContent, showResultFor } from "../output/show-content.ts";
-import { directJson, taskJson, type TaskOrigin } from "../output/task-json.ts";
+import { directJson, taskJson, type TaskOrigin } from "../output/json-shapes.ts";
 
 /** Waits until the task has ended. Throws `Stopped` if the user or `--timeout` ends the wait. */
 export async function waitForTask(

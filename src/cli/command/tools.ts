@@ -18,7 +18,7 @@ import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { declaredTasks, serverInfo, withServer } from "../server/with-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
-import { listTools, pickTool } from "./find-tool.ts";
+import { listTools, pickTool } from "./call.ts";
 
 /** The maximum depth of lists and objects in an example. */
 const maxDepth = 5;

@@ -5,7 +5,7 @@ import { UsageError } from "../errors.ts";
 import type { SavedArtifact } from "../../client/artifact/save-artifact.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import { artifactResourceAt } from "../../generation/extensions.ts";
-import { sizeText } from "./amounts.ts";
+import { sizeText } from "./table.ts";
 import { showBlock, withNewline } from "./show-content.ts";
 import { describeCause } from "../../client/task-client-error.ts";
 

@@ -2,9 +2,8 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import { isDeepStrictEqual } from "node:util";
 import widthOf from "fast-string-truncated-width";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { sizeText } from "./amounts.ts";
 import { sanitizeLine } from "../terminal/text.ts";
-import { type Column, fittedTable, widest, wrapped } from "./table.ts";
+import { type Column, fittedTable, widest, wrapped, sizeText } from "./table.ts";
 
 /** A result as text: text blocks unchanged, every other block as a line that describes it. */
 export function showContent({ content, structuredContent }: ShownContent): string {

@@ -1,5 +1,5 @@
 import widthOf from "fast-string-truncated-width";
-import { fit, sanitizeLine, sanitizeText } from "../terminal/text.ts";
+import { fit, sanitizeLine, sanitizeText, duration } from "../terminal/text.ts";
 
 /** Text in lines that fit beside an indent, broken at spaces if possible; unchanged for programs (`cells` is undefined). */
 export function wrapped(text: string, indent: number, cells: number | undefined): string {
@@ -157,4 +157,30 @@ export function notedTable<Row>(
     return text === undefined ? line : `${line}\n${wrapped(text, noteIndent, cells)}`;
   });
   return `${[head, ...all].join("\n")}\n`;
+}
+
+const units = ["KiB", "MiB", "GiB", "TiB"] as const;
+
+/** A number of bytes for people: `512 bytes`, `1.5 MiB`. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1024) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
+  const power = Math.min(Math.floor(Math.log2(bytes) / 10), units.length);
+  return `${(bytes / 1024 ** power).toFixed(1)} ${units[power - 1] ?? ""}`;
+}
+
+/** `1 task`, `12 tasks` */
+export function tasksText(count: number): string {
+  return `${count} ${count === 1 ? "task" : "tasks"}`;
+}
+
+/** A time for people, to the second: `2026-11-23 14:05:09Z`. */
+export function timeText(ms: number): string {
+  if (!(Math.abs(ms) <= 8.64e15)) return "no limit";
+  return `${new Date(ms).toISOString().slice(0, 19).replace("T", " ")}Z`;
+}
+
+/** A duration, with milliseconds below ten seconds: `0.25s`, `3m 05s`. */
+export function spanText(ms: number): string {
+  if (ms >= 10_000) return duration(ms);
+  return `${Number((Math.max(0, ms) / 1_000).toFixed(ms < 1_000 ? 3 : 1))}s`;
 }

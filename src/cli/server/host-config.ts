@@ -4,9 +4,8 @@ import { parse, type ParseError, printParseErrorCode } from "jsonc-parser";
 import { createHash } from "node:crypto";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { withoutMark } from "../arguments/parse-arguments.ts";
-import type { Io } from "../io.ts";
+import { type Io, configFolder } from "../io.ts";
 import { UsageError } from "../errors.ts";
-import { configFolder } from "../user-folders.ts";
 import { commandVariables, prefix } from "../../options/command-variables.ts";
 
 /** A config file of an MCP host, or in that form. */

@@ -5,8 +5,7 @@ import { hasEnded, type RemoteTask } from "../../client/task/remote-task.ts";
 import { duration, sanitizeLine, statusLine } from "./text.ts";
 import { answerCommand } from "../arguments/words.ts";
 import { wrappedNote } from "../output/table.ts";
-import { askerLabel, type Display, type ShownTask } from "./terminal.ts";
-import { isInForeground } from "./in-foreground.ts";
+import { askerLabel, type Display, type ShownTask, isInForeground } from "./terminal.ts";
 
 interface LiveOptions {
   readonly clock: Pick<ClientClock, "now">;

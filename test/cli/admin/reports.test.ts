@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TaskDetails, TaskSummary } from "../../../src/admin/admin.ts";
 import { taskReport } from "../../../src/cli/command/admin/show-task.ts";
-import { taskTable } from "../../../src/cli/command/admin/task-table.ts";
+import { taskTable } from "../../../src/cli/command/admin/operation-tables.ts";
 
 const at = Date.UTC(2026, 10, 23, 14, 0, 0);
 const now = at + 7_384_000;

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sizeText } from "../../../src/cli/output/amounts.ts";
+import { sizeText } from "../../../src/cli/output/table.ts";
 
 it.each([
   [0, "0 bytes"],

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { showsUnicode } from "../../../src/cli/terminal/in-foreground.ts";
+import { showsUnicode } from "../../../src/cli/terminal/terminal.ts";
 
 it.each([
   ["linux", { TERM: "xterm-256color" }, true],

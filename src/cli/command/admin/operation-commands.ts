@@ -1,5 +1,5 @@
-import { setTimeout } from "node:timers/promises";
 import * as z from "zod/mini";
+import { setTimeout } from "node:timers/promises";
 import { parametersOf, type Parameter } from "../../../admin/endpoint.ts";
 import { call, type Input, type Operation } from "../../../admin/operation.ts";
 import { acts, type Admin, reads } from "../../../admin/operations.ts";
@@ -7,14 +7,26 @@ import { type Schema, shapeNames } from "../../../admin/shape.ts";
 import type { BulkAction } from "../../../task/bulk.ts";
 import { countOf, oneTask, optionOf, pastTime, selectingMany, wordOf } from "./selection.ts";
 import { exactJson } from "../../arguments/parse-arguments.ts";
-import { type DeclaredCommand, type DeclaredOption, idForms } from "../../declare.ts";
+import {
+  type DeclaredCommand,
+  type DeclaredOption,
+  idForms,
+  addParts,
+  databaseForms,
+  json,
+  placeForms,
+  exampleText,
+} from "../../declare.ts";
 import type { Context } from "../../context.ts";
 import type { ExitCode } from "../../errors.ts";
 import { type AdminOptions, findTask } from "./with-admin.ts";
 import { actPages, readPages, topPage, type Page } from "./operation-pages.ts";
-import { movesCursor } from "../../terminal/in-foreground.ts";
+import { movesCursor } from "../../terminal/terminal.ts";
 import { Progress } from "../../terminal/text.ts";
-import { behindText } from "./task-table.ts";
+import { behindText } from "./operation-tables.ts";
+import type { Command } from "commander";
+import { givenTo } from "../../arguments/rewrite-argv.ts";
+import { type DatabaseCommands, databaseCommands } from "../../database-commands.ts";
 
 // The commands of operations. Name, words, arguments, options and `--json` come from the table of operations, and the rest from
 // `operation-pages.ts`: a new operation is an entry there, and a page here.
@@ -188,4 +200,47 @@ function valuesOf(operation: Operation, typed: Input, now: number): Input {
     },
   );
   return Object.fromEntries(values);
+}
+
+// The commands of `holdfast admin STORE`: those of operations, which have a table of their own, and those that need the store's database.
+// The code of stores is loaded when one runs.
+
+/** All commands of `admin`, by their names. */
+export const adminCommands: Readonly<Record<string, DeclaredCommand>> = {
+  ...Object.fromEntries(operationCommands.map(({ name, declared }) => [name, declared])),
+  ...databaseCommands,
+};
+
+export function addAdminCommands(admin: Command, context: Context, end: (code: ExitCode) => void): void {
+  for (const each of operationCommands) {
+    const made = addCommand(admin, each.name, each.declared, placeForms);
+    made.action(async (...given: readonly unknown[]) =>
+      end(await runOperation(context, each, givenTo(made, given) as Typed)),
+    );
+  }
+  for (const [name, declared] of Object.entries<DeclaredCommand>(databaseCommands)) {
+    const made = addCommand(admin, name, declared, databaseForms);
+    made.action(async (...given: readonly unknown[]) => {
+      const { runOnDatabase } = await import("./on-database.ts");
+      const typed = givenTo(made, given) as { readonly store: string };
+      end(await runOnDatabase(context, name as keyof DatabaseCommands, typed));
+    });
+  }
+}
+
+/** On the command line, the store comes before the command (`moveActionFirst`). */
+function addCommand(admin: Command, name: string, declared: DeclaredCommand, storeForms: string): Command {
+  const { does, args = [], options = [], examples = [] } = declared;
+  const made = admin.command(name).description(does).configureHelp({ commandUsage: usage });
+  made.allowExcessArguments(false).addHelpText("after", exampleText(examples));
+  addParts(made, { args: [["<store>", storeForms], ...args], options: [json, ...options] });
+  return made;
+}
+
+function usage(command: Command): string {
+  const [store = "", ...others] = command
+    .usage()
+    .split(" ")
+    .filter((word) => word !== "[options]");
+  return ["holdfast admin", store, command.name(), ...others, "[options]"].join(" ");
 }

@@ -6,13 +6,17 @@ import { countOf, readTimeSpan, selecting, selectionOf, untilOf } from "./select
 import { type DeclaredArgument, type DeclaredOption, type Example, idForms } from "../../declare.ts";
 import { UsageError } from "../../errors.ts";
 import type { Io } from "../../io.ts";
-import { tasksText, timeText } from "../../output/amounts.ts";
-import { fittedTable } from "../../output/table.ts";
+import { tasksText, timeText, fittedTable } from "../../output/table.ts";
 import type { TopJson } from "../../output/json-shapes.ts";
 import { actionColumns, taskReport } from "./show-task.ts";
 import { answersTo, readAnswer } from "./answer-task.ts";
-import { countTable, readTop, type Shown, taskTable, topText, usualTasks } from "./task-table.ts";
 import {
+  countTable,
+  readTop,
+  type Shown,
+  taskTable,
+  topText,
+  usualTasks,
   activityTables,
   callerTable,
   failureTable,

@@ -5,8 +5,7 @@ import type {
   TaskDetails,
   TaskSummary,
 } from "../../../admin/admin.ts";
-import { type Column, notedTable, wrapped } from "../../output/table.ts";
-import { spanText, timeText } from "../../output/amounts.ts";
+import { type Column, notedTable, wrapped, spanText, timeText } from "../../output/table.ts";
 import type { TaskDelivery, TimelineEntry } from "../../../admin/task-parts.ts";
 import type { Blocked } from "../../../task/blocked.ts";
 import type { Suspicion } from "../../../task/outcome.ts";

@@ -1,7 +1,7 @@
 import { systemClock } from "../../../client/clock.ts";
 import type { Context } from "../../context.ts";
 import { type ExitCode, exitCodes, interruptedBy } from "../../errors.ts";
-import { timeText } from "../../output/amounts.ts";
+import { timeText } from "../../output/table.ts";
 import { KeyWatch } from "../../terminal/signal-watch.ts";
 import { sanitizeText } from "../../terminal/text.ts";
 import type { Page } from "./operation-pages.ts";
