@@ -17,7 +17,7 @@ import { messageOf } from "./sqlite-error.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import { StoreOnSqlite, type OpenDatabase, type Publisher } from "./store-on-sqlite.ts";
 import { Writer } from "./writer.ts";
-import type { WriterAnswer, WriterCommand, WriterRequest } from "./writer-connection.ts";
+import type { CommandAnswer, WriterAnswer, WriterCommand, WriterRequest } from "./writer-connection.ts";
 
 /** In messages. */
 const place = "The memory store";
@@ -243,7 +243,9 @@ class ThisThread extends EventEmitter {
     this.#setup.tellOthers(concernsAll ? gap : { tasks: group.changes, sessions: newsOf(group) });
   }
 
-  #commit(commands: readonly WriterCommand[]): Extract<WriterAnswer, { type: "committed" | "failed" }> {
+  #commit(
+    commands: readonly WriterCommand[],
+  ): Extract<WriterAnswer<CommandAnswer>, { type: "committed" | "failed" }> {
     try {
       const { lives, owner, place: of } = this.#setup;
       if (!lives(owner.id)) throw new StoreLost(of, false);

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { HandlerName, StoreOwner } from "../../task/queue.ts";
 import { type FaultCode, HoldfastError } from "../../task/fault.ts";
 import type { LimitAnswer, LimitCall } from "../limits.ts";
@@ -67,13 +68,19 @@ export type WriterRequest =
 export type CommandAnswer =
   { readonly result: WriterResult } | { readonly problem: string; readonly code: FaultCode };
 
-export type WriterAnswer =
+/** An answer as it is sent to the other thread: of a task that was sent before, only what has changed. */
+export type SentAnswer =
+  | CommandAnswer
+  | { readonly result: object; readonly task: TaskRecord }
+  | { readonly result: object; readonly taskId: string; readonly changed: Partial<TaskRecord> };
+
+export type WriterAnswer<Answer = SentAnswer> =
   | { readonly type: "ready" }
   | { readonly type: "unusable"; readonly code: FaultCode; readonly message: string }
   /** Committed to disk; one answer per command, in order. */
   | {
       readonly type: "committed";
-      readonly answers: readonly CommandAnswer[];
+      readonly answers: readonly Answer[];
       readonly changes: readonly TaskChange[];
     }
   /** Nothing of the group was written. */

@@ -11,6 +11,7 @@ import { isLost } from "../lost-store.ts";
 import { endsWork, makesRoom } from "../when-full.ts";
 import { describeOwners, isLocked, OwnerWrites, removeLockFilesBut, SqliteOwners } from "./sqlite-owners.ts";
 import { fileIsGone } from "./open-file.ts";
+import { SentRecords } from "./sent-records.ts";
 import { isBusy, isFull, isUnwritten, messageOf } from "./sqlite-error.ts";
 import {
   type CommandAnswer,
@@ -37,6 +38,7 @@ type Failure = Pick<Extract<WriterAnswer, { type: "failed" }>, "problem" | "code
 const blockedTimeoutMs = 250;
 
 const options = workerData as WriterOptions;
+const sent = new SentRecords();
 let connection: Connection | undefined;
 let codec = inClear;
 let isBlocked = false;
@@ -84,7 +86,7 @@ function joinOwners({ db, statements }: Connection): void {
   removeLockFilesBut(options.path, new SqliteOwners(statements).ids());
 }
 
-function write({ commands }: Extract<WriterRequest, { type: "group" }>): WriterAnswer {
+function write({ commands }: Extract<WriterRequest, { type: "group" }>): WriterAnswer<CommandAnswer> {
   try {
     return { type: "committed", ...commit(commands, options.maxBytes) };
   } catch (error) {
@@ -108,7 +110,11 @@ function commit(commands: readonly WriterCommand[], maxBytes: number | null): Co
 }
 
 /** Ends of work may take an eighth more than the limit, and nothing keeps from deleting. */
-function writeWhenFull(commands: readonly WriterCommand[], problem: Failure, maxBytes: number): WriterAnswer {
+function writeWhenFull(
+  commands: readonly WriterCommand[],
+  problem: Failure,
+  maxBytes: number,
+): WriterAnswer<CommandAnswer> {
   const ways = [
     [endsWork, maxBytes + maxBytes / 8],
     [makesRoom, null],
@@ -228,7 +234,12 @@ function take(request: WriterRequest): void {
     if (connection !== undefined) connection.statements.codec = codec;
     return;
   }
-  parentPort?.postMessage(write(request));
+  const answer = write(request);
+  parentPort?.postMessage(
+    answer.type === "committed"
+      ? { ...answer, answers: answer.answers.map((each) => sent.pack(each)) }
+      : answer,
+  );
   tidyUp();
 }
 

@@ -7,6 +7,7 @@ import type { LimitAnswer } from "../limits.ts";
 import type { MessageResult, SessionResult } from "../session-store.ts";
 import type { TaskChange } from "../store.ts";
 import { commandSize } from "../lifecycle.ts";
+import { SentRecords } from "./sent-records.ts";
 import { messageOf } from "./sqlite-error.ts";
 import type {
   CommandAnswer,
@@ -54,6 +55,7 @@ export class Writer {
   readonly #worker: WriterThread;
   readonly #onCommit: OnCommit;
   readonly #maxGroup: number;
+  readonly #sent = new SentRecords();
   #waiting: PendingWrite[] = [];
   #inFlight: readonly PendingWrite[] = [];
   #flushQueued = false;
@@ -192,8 +194,9 @@ export class Writer {
         this.#started.reject(new HoldfastError(answer.code, answer.message));
         return;
       case "committed": {
+        const answers = answer.answers.map((sent) => this.#sent.unpack(sent));
         const group = this.#takeGroup();
-        for (const [index, write] of group.entries()) settle(write, answer.answers[index]);
+        for (const [index, write] of group.entries()) settle(write, answers[index]);
         this.#onCommit(answer.changes, group.filter(({ command }) => !isOwn(command)).length);
         break;
       }
