@@ -116,15 +116,16 @@ class LowLevelServer extends McpServer {
   override async connect(wire: Transport): Promise<void> {
     const lists = new Set<RequestId>();
     const send = wire.send.bind(wire);
-    wire.send = async (message: JSONRPCMessage, options?: TransportSendOptions) => {
+    const sendWithOurs = async (message: JSONRPCMessage, options?: TransportSendOptions) => {
       if ("method" in message || message.id === undefined || !lists.delete(message.id))
         return send(message, options);
       if (!isJSONRPCResultResponse(message)) return send(message, options);
       return send({ ...message, result: await this.#withOurs(message.result) }, options);
     };
+    wire.send = sendWithOurs;
     await super.connect(wire);
     const { onmessage } = wire;
-    wire.onmessage = (message: JSONRPCMessage, extra?: MessageExtraInfo) => {
+    const noteLists = (message: JSONRPCMessage, extra?: MessageExtraInfo): void => {
       if (isJSONRPCRequest(message) && message.method === listMethod) lists.add(message.id);
       if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
         const id = message.params?.["requestId"];
@@ -132,6 +133,7 @@ class LowLevelServer extends McpServer {
       }
       onmessage?.(message, extra);
     };
+    wire.onmessage = noteLists;
   }
 
   async #withOurs(page: JsonObject): Promise<JsonObject> {

@@ -62,18 +62,21 @@ export class PipeTransport implements Transport {
 
   async start(): Promise<void> {
     const { onclose, onerror } = this.wire;
-    this.wire.onmessage = (message, extra) => {
-      this.#last = this.#last.then(() => this.#admit(message, extra)).catch(this.setup.server.onError);
+    const hears: Pick<Transport, "onmessage" | "onerror" | "onclose"> = {
+      onmessage: (message, extra) => {
+        this.#last = this.#last.then(() => this.#admit(message, extra)).catch(this.setup.server.onError);
+      },
+      onerror: (error) => {
+        onerror?.(error);
+        this.onerror?.(error);
+      },
+      onclose: () => {
+        onclose?.();
+        this.closed();
+        this.onclose?.();
+      },
     };
-    this.wire.onerror = (error) => {
-      onerror?.(error);
-      this.onerror?.(error);
-    };
-    this.wire.onclose = () => {
-      onclose?.();
-      this.closed();
-      this.onclose?.();
-    };
+    Object.assign(this.wire, hears);
     await this.wire.start();
   }
 

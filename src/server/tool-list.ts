@@ -205,7 +205,7 @@ export class ServedTools {
     const { registry } = this.#setup;
     const mcp = this.#mcp;
     const own = Object.getOwnPropertyDescriptor(mcp, "sendToolListChanged");
-    mcp.sendToolListChanged = () => undefined; // which it would do for each of them
+    Object.assign(mcp, { sendToolListChanged: () => undefined }); // which it would do for each of them
     try {
       const tools = registry.all();
       for (const [name, { listed }] of this.#tools) {

@@ -173,21 +173,24 @@ export function tracedServer(mcp: McpServer, tracing: RequestTracing): McpServer
 function traceWire(wire: Transport, traces: ConnectionTraces): void {
   const { onmessage, onclose } = wire;
   const send = wire.send.bind(wire);
-  wire.onmessage = (message: JSONRPCMessage, extra?: MessageExtraInfo) => {
-    if (!isJSONRPCRequest(message)) {
-      onmessage?.(message, extra);
-      return;
-    }
-    const begun = traces.begin(message);
-    if (begun === undefined) onmessage?.(message, extra);
-    else begun.run(() => onmessage?.(begun.traced(message), extra));
+  const traced: Pick<Transport, "onmessage" | "send" | "onclose"> = {
+    onmessage: (message: JSONRPCMessage, extra?: MessageExtraInfo) => {
+      if (!isJSONRPCRequest(message)) {
+        onmessage?.(message, extra);
+        return;
+      }
+      const begun = traces.begin(message);
+      if (begun === undefined) onmessage?.(message, extra);
+      else begun.run(() => onmessage?.(begun.traced(message), extra));
+    },
+    send: (message: JSONRPCMessage, options?: TransportSendOptions) => {
+      if (!("method" in message)) traces.answered(message);
+      return send(message, options);
+    },
+    onclose: () => {
+      traces.close();
+      onclose?.();
+    },
   };
-  wire.send = (message: JSONRPCMessage, options?: TransportSendOptions) => {
-    if (!("method" in message)) traces.answered(message);
-    return send(message, options);
-  };
-  wire.onclose = () => {
-    traces.close();
-    onclose?.();
-  };
+  Object.assign(wire, traced);
 }

@@ -150,7 +150,8 @@ export class PollLoop {
   async run(signal: AbortSignal): Promise<void> {
     const { taskId, limit, state, onState, onUnknown, isKnown, onTrouble } = this.#task;
     let isGone = false;
-    limit.onChange = () => this.#reschedule();
+    const reschedule = (): void => this.#reschedule();
+    limit.onChange = reschedule;
     const unsubscribe = this.#subscribe(signal);
     const unregister = this.#services.limit.register();
     try {

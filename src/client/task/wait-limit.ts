@@ -23,12 +23,13 @@ export class WaitLimit {
     this.signal = signal;
     const over =
       timeoutMs === undefined && unreachableTimeoutMs === undefined ? undefined : new AbortController();
-    this.onTrouble = (trouble) => {
+    const tellTrouble = (trouble: Trouble | null): void => {
       onTrouble?.(trouble);
       if (trouble === null || trouble.unreachableMs < (unreachableTimeoutMs ?? Infinity)) return;
       const message = `The server gave no valid answer for ${unreachableTimeoutMs} ms: ${trouble.message}`;
       over?.abort(new TaskClientError("connection", message, { reference: this.reference }));
     };
+    this.onTrouble = tellTrouble;
     if (over === undefined) return;
     this.signal = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
     if (timeoutMs === undefined) return;

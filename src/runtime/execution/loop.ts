@@ -145,7 +145,7 @@ export async function runPoll<T>(
     if (lastAt !== null) await effects.pauses.assertReaches(lastAt, `The poll "${name}"`);
     return { looks: 1, lookedAt: now, lastAt };
   };
-  const isLast = (): boolean => clock.now() >= looks.lastAt;
+  const isLast = (): boolean => clock.now() >= looks.lastAt();
   const late = ({ looks }: Seen, cause: ErrorOptions = {}): HoldfastError =>
     new HoldfastError(
       "poll_timeout",
@@ -153,10 +153,8 @@ export async function runPoll<T>(
       cause,
     );
   const looks: Looks<T> = {
-    get seen() {
-      return seen && JSON.stringify(seen);
-    },
-    get lastAt() {
+    seen: () => seen && JSON.stringify(seen),
+    lastAt: () => {
       const at = seen?.lastAt ?? null;
       return at === null ? Infinity : clock.afterJumps(at, at - (timeoutMs ?? 0));
     },
@@ -165,7 +163,7 @@ export async function runPoll<T>(
         return undefined;
       if (isLast()) throw late(seen);
       const pause = growingPause({ firstMs: every, factor, maxMs: maxEvery }, seen.looks, jitter, clock);
-      const next = Math.min(deadlineAfter(clock.now(), pause), looks.lastAt);
+      const next = Math.min(deadlineAfter(clock.now(), pause), looks.lastAt());
       await effects.pauses.assertReaches(next, `The pause of the poll "${name}"`);
       return next;
     },

@@ -168,7 +168,7 @@ export function makeContext(
     return entry(outside(key, () => callAll(key, calls, options, callTool)));
   }
 
-  const context: TaskContext = {
+  const context: TaskContext = Object.assign(new Cancellation(run.life), {
     prepared: decodeValue(prepared),
     caller,
     credentials: () => handled(credentials()),
@@ -176,9 +176,6 @@ export function makeContext(
     wireId: run.setup.wireId,
     attempt: run.setup.attempt,
     signal: run.signal,
-    get cancelled() {
-      return run.life.cancelRequested;
-    },
     step,
     poll: <T>(key: JournalKey, options: PollOptions<T>, fn: StepFn<T>): Promise<never> =>
       entry(runPoll({ run, effects, clock }, key, options, fn) as Promise<never>),
@@ -208,7 +205,7 @@ export function makeContext(
       );
       const url = (): string =>
         effects.eventUrl({ taskId: run.setup.taskId, key: run.keys.stored(key), name });
-      return Object.defineProperty(value, "url", { get: url }) as EventWait<never>;
+      return withUrl(value, url) as EventWait<never>;
     },
     sleep: (key, time) => entry(outside(key, () => effects.sleep(key, time))),
     status: (text) => update({ statusMessage: statusOf(text, maxStatusBytes) }),
@@ -225,8 +222,35 @@ export function makeContext(
     },
     extend: (ttl) => update({ ttlMs: ttl }),
     pollInterval: (interval) => update({ pollIntervalMs: interval }),
-  };
+  } satisfies Omit<TaskContext, "cancelled">);
   return context;
+}
+
+/** With its getter on a prototype: that of a literal would keep each run in memory until the next major garbage collection. */
+class Cancellation {
+  readonly #life: Run["life"];
+
+  constructor(life: Run["life"]) {
+    this.#life = life;
+  }
+
+  get cancelled(): boolean {
+    return this.#life.cancelRequested;
+  }
+}
+
+const urls = new WeakMap<object, () => string>();
+
+/** Has one getter for all waits, as that of `Cancellation`. */
+const urlMember: PropertyDescriptor & ThisType<object> = {
+  get() {
+    return urls.get(this)?.();
+  },
+};
+
+function withUrl<T extends object>(wait: T, url: () => string): T {
+  urls.set(wait, url);
+  return Object.defineProperty(wait, "url", urlMember);
 }
 
 function isForThread(given: object): given is ThreadStepOptions {

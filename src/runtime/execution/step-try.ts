@@ -55,9 +55,9 @@ export interface Looks<T> {
   /** When to look again after a look that returned this (epoch ms); undefined once there is nothing more to look for. */
   again(returned: T): Promise<number | undefined>;
   /** What the next look needs to know, as raw JSON; undefined before the first. */
-  readonly seen: string | undefined;
+  seen(): string | undefined;
   /** When the last look begins (epoch ms). */
-  readonly lastAt: number;
+  lastAt(): number;
 }
 
 /** What a step has returned on a thread, where it was stored, or why it cannot be. */
@@ -125,7 +125,7 @@ const smallErrorBytes = 4_096;
 export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number): Promise<TryEnd> {
   const { run, effects, key, looks } = step;
   const pausedWith = (failures: number, error: string | null): PausedStep => {
-    const seen = looks?.seen;
+    const seen = looks?.seen();
     return { tries: failures, error, begunAt, ...(seen !== undefined && { value: seen }) };
   };
   let returned: T;
@@ -207,7 +207,7 @@ async function nextTry<T>(
   error: unknown,
 ): Promise<{ readonly until: number; readonly saidMs?: number } | undefined> {
   const { retries = 0, retryIf, backoff } = options;
-  const lastAt = looks?.lastAt ?? Infinity;
+  const lastAt = looks?.lastAt() ?? Infinity;
   if (isNonRetryable(error) || clock.now() >= lastAt) return undefined;
   const rule = retryIf === undefined || isRetryLater(error) ? true : ruleSays(retryIf, error, effects.report);
   if (rule === false) return undefined;

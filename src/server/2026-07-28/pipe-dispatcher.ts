@@ -103,18 +103,15 @@ export class PipeDispatcher implements WireDispatcher {
   }
 
   #streamOf(request: RequestId): RequestStream {
-    const isClosed = (): boolean => this.#closed;
-    return {
+    const stream: Omit<RequestStream, "leftBy"> = {
       notify: (method, params) => {
         const message = { jsonrpc: "2.0" as const, method, params: { ...params } };
         this.#wire?.send(message, { relatedRequestId: request }).catch(() => undefined);
       },
       afterAnswer: (action) => this.#wire?.afterAnswer(request, action),
       onUndelivered: (action) => this.#wire?.afterAnswer(request, (end) => void (end === "lost" && action())),
-      get leftBy() {
-        return isClosed() ? undefined : "cancelling";
-      },
     };
+    return Object.assign(new Departure(() => this.#closed), stream);
   }
 
   #identity(forward: DispatchContext["forward"], envelope: unknown): Promise<AuthorIdentity> {
@@ -158,4 +155,17 @@ function withoutState({ requestState, ...params }: JsonObject): JsonObject {
 
 function connectionEnded(): HoldfastError {
   return new HoldfastError("stopping", "The connection has closed."); // nobody needs to know
+}
+
+/** What the client of a request on a pipe did, who has left it. */
+class Departure {
+  readonly #isClosed: () => boolean;
+
+  constructor(isClosed: () => boolean) {
+    this.#isClosed = isClosed;
+  }
+
+  get leftBy(): "cancelling" | undefined {
+    return this.#isClosed() ? undefined : "cancelling";
+  }
 }

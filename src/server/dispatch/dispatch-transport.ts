@@ -170,15 +170,18 @@ export class DispatchTransport implements Transport {
   async start(): Promise<void> {
     const wire = this.#wire;
     const { onclose, onerror } = wire;
-    wire.onmessage = (message, extra) => this.#receive(message, extra);
-    wire.onerror = (error) => {
-      onerror?.(error);
-      this.onerror?.(error);
+    const hears: Pick<Transport, "onmessage" | "onerror" | "onclose"> = {
+      onmessage: (message, extra) => this.#receive(message, extra),
+      onerror: (error) => {
+        onerror?.(error);
+        this.onerror?.(error);
+      },
+      onclose: () => {
+        onclose?.();
+        this.#closed();
+      },
     };
-    wire.onclose = () => {
-      onclose?.();
-      this.#closed();
-    };
+    Object.assign(wire, hears);
     this.#dispatcher.connected({
       send: (message, options) => wire.send(message, options),
       afterAnswer: (request, action) => this.#afterAnswers.add(request, action),

@@ -254,10 +254,11 @@ class Chunks {
   #waitForEvent(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, keepAliveMs).unref();
-      this.#wake = () => {
+      const wake = (): void => {
         clearTimeout(timer);
         resolve();
       };
+      this.#wake = wake;
     });
   }
 }

@@ -62,10 +62,12 @@ export class Exchange implements RequestStream {
     this.#form = form;
     const { promise, resolve } = Promise.withResolvers<Outgoing>();
     this.#outgoing = promise;
-    this.#settle = (outgoing) => {
+    // A function that is written as the value of a property lives until the next major garbage collection, with all that it refers to.
+    const settle = (outgoing: Outgoing): void => {
       this.#settle = nothing; // else it would hold the text until the client has taken it
       resolve(outgoing);
     };
+    this.#settle = settle;
   }
 
   /** Resolves as soon as the response is known. Call it once: the response is not kept here. */
@@ -160,6 +162,22 @@ export class Exchange implements RequestStream {
   }
 }
 
+/**
+ * The signal of an exchange, which is made when it is looked at. In a literal, the getter would give each request a hidden class of its own:
+ * V8 keeps those among its old objects, and with each all that its request refers to.
+ */
+class LazySignal {
+  readonly #exchange: Exchange;
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange;
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+}
+
 /** Handles requests of protocol 2026-07-28 over HTTP that are ours: each is answered separately, without the author's server. */
 export class TaskRequests {
   readonly #server: TaskServer;
@@ -193,7 +211,7 @@ export class TaskRequests {
         if (end === "lost") trace.cancelled();
       });
     }
-    const request = {
+    const request = Object.assign(new LazySignal(exchange), {
       id,
       method,
       params: trace === undefined ? params : trace.paramsOf(params),
@@ -207,10 +225,7 @@ export class TaskRequests {
         exchange.afterAnswer(release),
       ),
       author,
-      get signal() {
-        return exchange.signal;
-      },
-    };
+    });
     const handled =
       trace === undefined ? dispatcher.handle(request) : trace.run(() => dispatcher.handle(request));
     void handled.then((answer) => {

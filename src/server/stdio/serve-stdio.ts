@@ -86,10 +86,11 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   let ending: Promise<void> | undefined;
   const close = (): Promise<void> => (ending ??= end());
   const { onclose } = transport;
-  transport.onclose = () => {
+  const closed = (): void => {
     onclose?.();
     close().catch(server.onError);
   };
+  transport.onclose = closed;
   return { close };
 }
 

@@ -138,7 +138,7 @@ export class Session {
       maxOpenRequests: setup.maxOpenRequests,
       session: () => this.#session,
     });
-    this.#transport.onclose = () => this.#end();
+    Object.assign(this.#transport, { onclose: () => this.#end() });
   }
 
   /** A session with an author's server, before its first request; rejects if the server cannot be made, after reporting it. */
