@@ -157,3 +157,24 @@ test("the connection goes to what was looked at, and not to what the name resolv
   await expect(post([], names(["127.0.0.1"]).resolve)).rejects.toThrow(/not a public internet address/);
   await new Promise((resolve) => server.close(resolve));
 });
+
+test("a connection that the webhook has closed before the next message is no failure of that message", async () => {
+  const used = new Set<object>();
+  const server = createServer((request, answer) => {
+    if (used.has(request.socket)) return void request.socket.destroy();
+    used.add(request.socket);
+    answer.writeHead(200).end();
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  const poster = new Poster(new URL(`http://127.0.0.1:${port}/`), {
+    lookup: checkedLookup(none),
+    connections: 1,
+  });
+  const message = { headers: {}, body: "{}" };
+  for (let n = 0; n < 3; n++)
+    expect((await poster.post(message, AbortSignal.timeout(10_000))).status).toBe(200);
+  expect(used.size).toBe(3);
+  poster.close();
+  await new Promise((resolve) => server.close(resolve));
+});

@@ -33,7 +33,8 @@ export class Poster {
    * Resolves with the beginning of an answer once all of it has arrived, which frees its connection, or once `signal` aborts, which drops
    * the rest. Rejects if no answer begins before that. An answer that switches protocols ends at once.
    */
-  post({ headers, body }: Message, signal: AbortSignal): Promise<PostAnswer> {
+  post(message: Message, signal: AbortSignal): Promise<PostAnswer> {
+    const { headers, body } = message;
     return new Promise((resolve, reject) => {
       const request = this.#url.protocol === "https:" ? httpsRequest : httpRequest;
       const length = String(Buffer.byteLength(body));
@@ -55,8 +56,11 @@ export class Poster {
         socket.destroy();
         resolve({ status, retryAfter: undefined });
       });
-      sent.on("error", (error) => {
-        if (!isAnswered) reject(error); // else its answer closes
+      sent.on("error", (error: NodeJS.ErrnoException) => {
+        if (isAnswered) return; // its answer closes
+        // The webhook has closed a connection that waited for its next message: it has failed nothing.
+        if (sent.reusedSocket && error.code === "ECONNRESET") resolve(this.post(message, signal));
+        else reject(error);
       });
       sent.on("close", () => {
         if (!isAnswered) reject(new Error("the connection was closed")); // unless it was said better
