@@ -39,6 +39,26 @@ it("refuses what is no factory, and what a factory should not return", async () 
   await expect(late.start()).rejects.toEqual(fault("returned no McpServer"));
 });
 
+it("refuses a function that returns the same server twice, before any client comes", async () => {
+  const make = making((server) => void tool(server, "optional"));
+  let one: McpServer | undefined;
+  const same = (): McpServer => (one ??= make());
+  await expect(durable(same, { store: memoryStore() }).start()).rejects.toEqual(
+    fault("returned the same server twice"),
+  );
+});
+
+it("takes the promise of another library from an asynchronous function", async () => {
+  const make = making((server) => void tool(server, "optional"));
+  const later = (() => {
+    const made = make();
+    return { then: (done: (server: unknown) => void) => done(made) };
+  }) as unknown as ServerFactory;
+  const { start, tasks } = durable(later, { store: memoryStore() });
+  await start();
+  await tasks.stop();
+});
+
 it("refuses a tool with task outside of durable", () => {
   createTasks({ store }).server(() => new McpServer({ name: "a", version: "1" }));
   const server = new McpServer({ name: "a", version: "1" });

@@ -37,7 +37,7 @@ import {
   type TaskMethods,
   type TaskSession,
 } from "../sessions/task-session.ts";
-import { askClient } from "../connection/question.ts";
+import { askClient } from "../connection/ask-client.ts";
 import type { NotificationFormat } from "../subscriptions/subscribers.ts";
 
 /** The tool that is called, and its caller. */

@@ -1,6 +1,6 @@
 import { McpServer, type McpRequestContext, type RegisteredTool } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
-import { assertMade, type ServerFactory } from "../author-server.ts";
+import { assertMade, sameServer, type ServerFactory } from "../author-server.ts";
 import type { TaskServer } from "../task-server.ts";
 import type { TasksOptions } from "../tasks-options.ts";
 import { openTasks, type Tasks, type TestedBy } from "../tasks.ts";
@@ -76,6 +76,8 @@ export class DurableTools {
   readonly #tasks: Pick<Tasks, "tool">;
   readonly #registered = new Map<string, RegisteredDurableTool>();
   readonly #first = new FactoryRun(true, noClient);
+  /** By the first run, which no client gets. */
+  #made: McpServer | undefined;
 
   constructor(factory: ServerFactory, tasks: Pick<Tasks, "tool">) {
     this.#factory = factory;
@@ -104,6 +106,8 @@ export class DurableTools {
     const end = (server: McpServer): void => {
       assertMade(server, "durable()");
       if (!(server instanceof McpServer)) throw lowLevel();
+      if (server === this.#made) throw sameServer();
+      this.#made ??= server;
       run.end(this.#first);
       onMade(server);
     };
@@ -112,7 +116,7 @@ export class DurableTools {
       return this.#of(registration, run).reference(run, left);
     };
     const made = registering({ register }, () => this.#factory(context));
-    return made instanceof Promise ? made.then(end) : end(made);
+    return made instanceof McpServer || !isThenable(made) ? end(made) : Promise.resolve(made).then(end);
   }
 
   #of(registration: Registration, run: FactoryRun): RegisteredDurableTool {
@@ -124,6 +128,11 @@ export class DurableTools {
     this.#registered.set(name, registered);
     return registered;
   }
+}
+
+/** As a promise of another realm or library is. */
+function isThenable(made: McpServer | PromiseLike<McpServer>): made is PromiseLike<McpServer> {
+  return typeof made === "object" && made !== null && "then" in made && typeof made.then === "function";
 }
 
 /** Handlers may have it in their closures. The SDK's error would say that it is not connected, or that its client lacks capabilities. */

@@ -25,11 +25,13 @@ import {
   type TaskMethods,
 } from "../sessions/task-session.ts";
 import { withQuestionKey } from "../../generation/extensions.ts";
-import { askClient, inTime, orWithdrawn, type Question } from "../connection/question.ts";
+import { askClient } from "../connection/ask-client.ts";
 import type { NotificationFormat } from "../subscriptions/subscribers.ts";
 import { type JsonObject, withMeta } from "../../generation/message.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
+import { inTime } from "../connection/client-task.ts";
 import { ofTask, type Reply, type ReplyTerms } from "../connection/connection.ts";
+import { orWithdrawn, type Question } from "../connection/question.ts";
 
 /** How the methods about one task are answered. */
 export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {

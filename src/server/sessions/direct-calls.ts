@@ -11,7 +11,7 @@ import {
   receivedBy,
   type ToolRequest,
 } from "../request.ts";
-import { askClient, firstAttempt, judgeReply, paramsFor } from "../connection/question.ts";
+import { askClient } from "../connection/ask-client.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { OnError } from "../faults.ts";
 import {
@@ -30,6 +30,7 @@ import { missingForInput, type InputMethod } from "../../task/journal.ts";
 import { inputFailed } from "../../runtime/questions/questions.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { errorResult, type Outcome } from "../../task/outcome.ts";
+import { firstAttempt, judgeReply, paramsFor } from "../connection/question.ts";
 import { DirectReports } from "../log-messages.ts";
 import { cannotBeAsked } from "../streams.ts";
 

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
-import { followClientTask } from "../../../src/server/connection/question.ts";
+import { followClientTask } from "../../../src/server/connection/client-task.ts";
 import { Connection } from "../../../src/server/connection/connection.ts";
 import { onePipe } from "../../../src/server/streams.ts";
 import { FakeClock } from "../../../src/testing/clocks.ts";
