@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { runInNewContext } from "node:vm";
 import { McpServer, type RegisteredTool } from "@modelcontextprotocol/server";
 import { createTasks, durable, type ServerFactory } from "holdfast";
 import { memoryStore } from "holdfast/memory";
@@ -48,15 +49,12 @@ it("refuses a function that returns the same server twice, before any client com
   );
 });
 
-it("takes the promise of another library from an asynchronous function", async () => {
+it("takes the promise of another realm from an asynchronous function", async () => {
   const make = making((server) => void tool(server, "optional"));
-  const later = (() => {
-    const made = make();
-    return { then: (done: (server: unknown) => void) => done(made) };
-  }) as unknown as ServerFactory;
-  const { start, tasks } = durable(later, { store: memoryStore() });
-  await start();
-  await tasks.stop();
+  const later = (() => runInNewContext("Promise.resolve(made)", { made: make() })) as ServerFactory;
+  const server = durable(later, { store: memoryStore() });
+  await server.start();
+  await server.tasks.stop();
 });
 
 it("refuses a tool with task outside of durable", () => {
