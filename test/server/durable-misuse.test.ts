@@ -51,7 +51,8 @@ it("refuses a function that returns the same server twice, before any client com
 
 it("takes the promise of another realm from an asynchronous function", async () => {
   const make = making((server) => void tool(server, "optional"));
-  const later = (() => runInNewContext("Promise.resolve(made)", { made: make() })) as ServerFactory;
+  const later = (): Promise<McpServer> =>
+    runInNewContext("Promise.resolve(made)", { made: make() }) as Promise<McpServer>;
   const server = durable(later, { store: memoryStore() });
   await server.start();
   await server.tasks.stop();
