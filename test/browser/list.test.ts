@@ -60,6 +60,7 @@ it("keeps what is typed into one field while another one is filled in", patience
   const { visitor } = await opened();
   const { page } = visitor;
   await page.getByText("No tasks yet.").waitFor();
+  expect(await page.locator("table.tasks").count()).toBe(0); // whose frame would be a line
   await page.getByLabel("Caller").fill("frank");
   await page.getByLabel("Status text").fill("half");
   await page.getByRole("combobox", { name: "Created" }).selectOption("1h");

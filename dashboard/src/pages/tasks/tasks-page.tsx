@@ -62,8 +62,11 @@ export function TasksPage({ query }: { readonly query: URLSearchParams }): JSX.E
       ) : (
         <>
           <Behind ms={page.value.behindMs} />
-          <TaskTable tasks={page.value.tasks} />
-          {page.value.tasks.length === 0 && <Nothing filter={filter} next={page.value.next} />}
+          {page.value.tasks.length === 0 ? (
+            <Nothing filter={filter} next={page.value.next} />
+          ) : (
+            <TaskTable tasks={page.value.tasks} />
+          )}
           <nav class="pager" aria-label="Pages of the list">
             {after !== undefined && <Link to={pathOf(filter)}>Newest</Link>}
             {page.value.next !== null && <Link to={pathOf(filter, page.value.next)}>Older</Link>}
