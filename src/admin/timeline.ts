@@ -5,8 +5,7 @@
  */
 
 import { minuteOf } from "../runtime/reports/process-counts.ts";
-import { readReport } from "../runtime/reports/process-report.ts";
-import type { RunningStep } from "../runtime/reports/running-steps.ts";
+import { readReport, type RunningStep } from "../runtime/reports/process-report.ts";
 import type { ListedEntry, TaskStore } from "../store/store.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { TimelineEntry, TimelinePage, TimelineQuery, TimelineSummary } from "./task-parts.ts";

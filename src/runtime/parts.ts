@@ -1,9 +1,8 @@
 import { Attempts } from "./execution/attempts.ts";
-import { CancelledTasks } from "./execution/cancelled-tasks.ts";
+import { CancelledTasks, Cancellation } from "./execution/cancelled-tasks.ts";
 import { LeakedHandlers } from "./execution/run-handler.ts";
 import { ChangedTasks, Watchers } from "./changed-tasks.ts";
 import { BlockedTasks, Orphans } from "./dispatch/recovery.ts";
-import { Cancellation } from "./dispatch/cancellation.ts";
 import { Creation } from "./dispatch/creation.ts";
 import { Dispatcher } from "./dispatch/dispatcher.ts";
 import { Drain } from "./dispatch/drain.ts";

@@ -27,7 +27,7 @@ import type { ServerEvent } from "../runtime/events/server-event.ts";
 import { ServerEvents, type OnEvent } from "../runtime/events/server-events.ts";
 import { ProcessCounts } from "../runtime/reports/process-counts.ts";
 import type { ServerTelemetry } from "../runtime/telemetry/telemetry.ts";
-import type { Watch } from "../runtime/watchdog/watch-messages.ts";
+import type { Watch } from "../runtime/watchdog/running-code.ts";
 import { Watchdog } from "../runtime/watchdog/watchdog.ts";
 
 /** The durable tools of a process. */

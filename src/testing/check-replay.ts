@@ -16,7 +16,7 @@ import { StartedProcesses } from "../runtime/exec/started-processes.ts";
 import { makeContext, type CallContext } from "../runtime/execution/make-context.ts";
 import { prepareInTask, preparedKey } from "../runtime/execution/prepare-in-task.ts";
 import { neverReached, type NeverReached } from "../runtime/execution/never-reached.ts";
-import { isSince } from "../runtime/execution/task-version.ts";
+import { isSince } from "../runtime/execution/step.ts";
 import { ofTask } from "../runtime/journal/run-life.ts";
 import { TaskLines } from "../runtime/journal/task-lines.ts";
 import { nextTurn } from "../runtime/next-turn.ts";

@@ -114,7 +114,7 @@ export const namesGenerationsIn = "testing";
 /** Where the clock, randomness and the environment come in; all other files are given them. */
 export const edges: ReadonlyMap<string, string> = new Map([
   ["src/runtime/clock.ts", "the server's clock: everything that runs is given it, and tests give another"],
-  ["src/runtime/exec/own-environment.ts", "programs get variables of the server's own environment"],
+  ["src/runtime/exec/exec-options.ts", "programs get variables of the server's own environment"],
   ["src/cli.ts", "what a command has of the world: time, environment, streams"],
   ["src/store/postgres/ownership.ts", "whether a lease holds: no clock that a test gives can say that"],
   ["src/client/clock.ts", "the client's clock: polling and waiting are given it, and tests give another"],

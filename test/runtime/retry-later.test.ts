@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { retryLater, saidPause } from "../../src/runtime/tool/retry-later.ts";
+import { retryLater, saidPause } from "../../src/runtime/tool/tool-errors.ts";
 import type { StepOptions } from "../../src/runtime/tool/task-context.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";

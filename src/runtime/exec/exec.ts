@@ -16,10 +16,9 @@ import { runStep } from "../execution/step.ts";
 import { assertOutsideStep, NotYet, type StepEffects } from "../execution/step-try.ts";
 import type { Run } from "../journal/run.ts";
 import { waitFor } from "../wait-for.ts";
-import { ExecError, execOptions, type ExecOptions, type ExecResult } from "./exec-options.ts";
+import { ExecError, execOptions, type ExecOptions, type ExecResult, ownVariables } from "./exec-options.ts";
 import { end, endGroup, launch, type Launched, lookFor, type StartedProcesses } from "./started-processes.ts";
 import { Output, SavedOutput, textOf } from "./output.ts";
-import { ownVariables } from "./own-environment.ts";
 import type { StepContext } from "../tool/task-context.ts";
 
 export interface ExecEffects extends StepEffects {

@@ -10,7 +10,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { TaskStore } from "../../store/store.ts";
 import { isTerminal } from "../../task/outcome.ts";
 import { NonRetryableError } from "../tool/tool-errors.ts";
-import { usualExecFolder } from "./own-environment.ts";
+import { usualExecFolder } from "./exec-options.ts";
 
 /** A process that leads a group of its own, on one machine, until that machine starts again. */
 interface GroupLeader {

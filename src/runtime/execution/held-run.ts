@@ -5,7 +5,7 @@ import { attemptBegins, attemptFailed, endingOf, type Ending } from "../../task/
 import type { ListedEntry } from "../../store/store.ts";
 import type { HeldTask, TaskWatcher } from "../journal/held-task.ts";
 import { subject } from "../events/eventful-write.ts";
-import type { LimitName } from "../limits/limit-name.ts";
+import type { LimitName } from "../limits/limit-options.ts";
 import type { GiveBack } from "../limits/limits.ts";
 import { endOfLife, LifeLimit } from "../journal/run-life.ts";
 import { OutsideWaits } from "../journal/outside-waits.ts";
@@ -16,8 +16,7 @@ import { attemptOutcome } from "../telemetry/telemetry.ts";
 import type { Timers } from "../timers.ts";
 import { failureOf, type HandlerEnd, stackOf } from "../tool/tool-outcome.ts";
 import { describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
-import { longWithoutEntryMs } from "../tool/crash-rule.ts";
-import { type Tool, ruleAllows } from "../tool/tool.ts";
+import { longWithoutEntryMs, type Tool, ruleAllows } from "../tool/tool.ts";
 import { Calls } from "./call-tool.ts";
 import { HandlerReports, logBody } from "./handler-updates.ts";
 import type { ContextEffects } from "./make-context.ts";

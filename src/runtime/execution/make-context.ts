@@ -17,7 +17,7 @@ import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
 import type { StoreClock } from "../clock.ts";
 import type { AddressedWait } from "../event-urls.ts";
-import { assertEventName } from "../event-name.ts";
+import { assertEventName, type EventWait } from "../tool/declared-events.ts";
 import {
   checkedChanges,
   type GivenChanges,
@@ -30,10 +30,9 @@ import {
 import { elicit } from "../questions/form.ts";
 import { decodeValue } from "../stored-values.ts";
 import { runLoop, runPoll } from "./loop.ts";
-import { neverBegan, readStepOptions, runStep } from "./step.ts";
+import { neverBegan, readStepOptions, runStep, taskVersion } from "./step.ts";
 import { storeArtifact } from "./store-artifact.ts";
 import { assertOutsideStep, lineSource, notAwaited, type StepEffects } from "./step-try.ts";
-import { taskVersion } from "./task-version.ts";
 import {
   eventOptions,
   questionOptions,
@@ -53,7 +52,6 @@ import {
   type PollOptions,
   type ToolCall,
 } from "../tool/called-tool.ts";
-import type { EventWait } from "../tool/declared-events.ts";
 import type { ReceivedRequest } from "../tool/received-request.ts";
 
 /** Connects a context to its client and its record. */

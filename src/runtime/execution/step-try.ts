@@ -6,14 +6,20 @@ import { type Clock, deadlineAfter, retryPause } from "../clock.ts";
 import { decodeError, encodeError, encodeValue } from "../stored-values.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
-import { describeThrown, isNonRetryable } from "../tool/tool-errors.ts";
+import {
+  describeThrown,
+  isNonRetryable,
+  isRetryLater,
+  refusalOf,
+  returnedRefusal,
+  saidPause,
+} from "../tool/tool-errors.ts";
 import { ruleSays, type Report } from "../tool/tool.ts";
 import { followerOf } from "../wait-for.ts";
-import type { RunningSteps } from "../reports/running-steps.ts";
+import type { RunningSteps } from "../reports/process-report.ts";
 import type { OnStepRun } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { RunLimits } from "../limits/limits.ts";
-import { isRetryLater, refusalOf, returnedRefusal, saidPause } from "../tool/retry-later.ts";
 import { enterStep } from "../watchdog/running-code.ts";
 import type { PausedStep, StepPauses } from "./sleep.ts";
 

@@ -3,7 +3,7 @@ import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import { assertOptions, readOptions, type Read } from "../../options/options.ts";
 import { type Backoff, backoffProblem, type StoreClock } from "../clock.ts";
 import type { Run } from "../journal/run.ts";
-import type { LimitName } from "../limits/limit-name.ts";
+import type { LimitName } from "../limits/limit-options.ts";
 import type { GiveBack, RunLimits } from "../limits/limits.ts";
 import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
@@ -17,6 +17,7 @@ import {
   type TryEnd,
   type StepRun,
 } from "./step-try.ts";
+import type { RunVersions } from "../tool/tool-config.ts";
 
 /** In what a step differs from others. */
 interface StepKind<T> {
@@ -135,4 +136,34 @@ export function readStepOptions(given: StepOptions): Read<StepOptions> {
 export function assertBackoff(what: string, given: Backoff | undefined): void {
   const problem = given && backoffProblem(`${what}: backoff`, given);
   if (problem !== undefined) throw new HoldfastError("configuration", `${problem}.`);
+}
+
+/** Whether a task began under the version `since` of its tool, or a later one. Throws if the tool has no such version. */
+export function isSince({ task, code }: RunVersions, key: JournalKey, since: number): boolean {
+  if (!Number.isSafeInteger(since) || since < 1) {
+    throw new RangeError(`A version must be a whole number of at least 1, not ${String(since)}.`);
+  }
+  if (since <= code) return task >= since;
+  throw new HoldfastError(
+    "configuration",
+    `task.version(${JSON.stringify(key)}, ${since}) asks for a version that the tool does not have: its version is ${code}. Raise version when you make the change.`,
+  );
+}
+
+/** Answers `task.version`. Journalled as a step, so that a recording shows which way a task went. */
+export async function taskVersion(
+  run: Run,
+  effects: StepEffects,
+  clock: StoreClock,
+  key: JournalKey,
+  since: number,
+): Promise<boolean> {
+  const answer = isSince(run.setup.versions, key, since);
+  const journalled: unknown = await runStep(run, effects, clock, key, {}, () => answer);
+  if (typeof journalled === "boolean") return journalled;
+  throw run.mismatch({
+    key: run.keys.stored(key),
+    had: "step",
+    doing: { kind: "step", request: "task.version" },
+  });
 }

@@ -5,12 +5,17 @@ import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
 import { requestHash } from "../call-keys.ts";
 import { decodeError, decodeValue, encodeValue } from "../stored-values.ts";
-import { assertAwaitable, assertSendable, receivedEvent } from "../tool/declared-events.ts";
+import {
+  assertAwaitable,
+  assertSendable,
+  receivedEvent,
+  assertDedupeId,
+  assertEventName,
+} from "../tool/declared-events.ts";
 import type { EventOptions } from "../tool/task-context.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { isGone, type Sweeper } from "../dispatch/sweeper.ts";
-import { assertDedupeId, assertEventName } from "../event-name.ts";
 import type { TaskEvent } from "../runtime.ts";
 import type { Services } from "../services.ts";
 

@@ -1,8 +1,7 @@
-import type { LossReport, RefusalReport, ToolReport } from "./process-report.ts";
+import { type LossReport, type RefusalReport, type ToolReport, RunningSteps } from "./process-report.ts";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { Clock } from "../clock.ts";
 import type { ServerEvent } from "../events/server-event.ts";
-import { RunningSteps } from "./running-steps.ts";
 
 /** The ratio between the limits of adjacent buckets, which makes results accurate to within a tenth. */
 const step = 1.19;

@@ -1,6 +1,7 @@
 import type { ValueSource } from "../stored-values.ts";
 import type { TimeSpan } from "../../task/time.ts";
 import { tableOf, text, time, value } from "../../options/options.ts";
+import type { JournalKey } from "../../task/journal.ts";
 
 /** What the server and its threads tell each other. Values and errors are texts, as the journal stores them. */
 
@@ -137,3 +138,17 @@ export interface HandlerModule<Exports = unknown, Name = string> extends Declare
 > {}
 
 export const handlerModule = tableOf<HandlerModule>(DeclaredHandlerModule);
+
+/** As far as a handler on a thread needs its task. */
+interface StepsOnThreads {
+  step(key: JournalKey, options: WorkerOptions, input: unknown): Promise<unknown>;
+}
+
+/** The key of the step that such a handler is. */
+const handlerKey = "handler";
+
+/** A handler whose function runs on a thread, as the only step of its task. */
+export function threadHandler({ module, ...how }: HandlerModule) {
+  return (args: unknown, task: StepsOnThreads): Promise<unknown> =>
+    task.step(handlerKey, { worker: module, ...how }, args);
+}

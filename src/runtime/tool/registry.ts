@@ -3,15 +3,20 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { TaskMethod } from "../../task/record.ts";
 import type { HandlerName } from "../../task/queue.ts";
 import type { Role } from "../options.ts";
-import type { DurableTool, Tool, ToolConfig, Prepare } from "./tool.ts";
+import {
+  type DurableTool,
+  type Tool,
+  type ToolConfig,
+  type Prepare,
+  crashWarning,
+  saysWhatCrashDoes,
+} from "./tool.ts";
 import type { EventSchemas, SendOptions } from "./declared-events.ts";
-import { crashWarning, saysWhatCrashDoes } from "./crash-rule.ts";
 import { objectSchema, type ToolArguments, type ToolSchema } from "./schema.ts";
 import type { TaskContext } from "./task-context.ts";
 import { assertToolConfig, assertToolParts, olderVersionsOf, type AnyOlderVersion } from "./tool-config.ts";
 import { toolOptions, type ToolOptions } from "./tool-options.ts";
-import { threadHandler } from "../threads/thread-handler.ts";
-import type { HandlerModule } from "../threads/worker-options.ts";
+import { threadHandler, type HandlerModule } from "../threads/worker-options.ts";
 
 /** A request other than a tools/call, which the server's own handlers answer. */
 export type OtherRequest = "resources/read" | "prompts/get";

@@ -4,8 +4,16 @@ import { writeSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { Session, type Debugger, type InspectorNotification } from "node:inspector";
 import { parentPort, workerData } from "node:worker_threads";
-import { place, runningCodeName, textAt, type RunningCode } from "./running-code.ts";
-import type { BlockedBy, FromWatcher, ToWatcher, Watch } from "./watch-messages.ts";
+import {
+  place,
+  runningCodeName,
+  textAt,
+  type RunningCode,
+  type BlockedBy,
+  type FromWatcher,
+  type ToWatcher,
+  type Watch,
+} from "./running-code.ts";
 
 const memory = workerData as SharedArrayBuffer;
 const numbers = new Int32Array(memory, 0, 4);

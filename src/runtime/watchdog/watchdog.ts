@@ -3,8 +3,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { systemClock } from "../clock.ts";
 import type { ServerEvents } from "../events/server-events.ts";
 import type { BesideTasks } from "../runtime.ts";
-import { beat, noteRunningCode } from "./running-code.ts";
-import type { FromWatcher, ToWatcher, Watch } from "./watch-messages.ts";
+import { beat, noteRunningCode, type FromWatcher, type ToWatcher, type Watch } from "./running-code.ts";
 
 export interface WatchdogSetup {
   readonly watch: Omit<Watch, "id">;

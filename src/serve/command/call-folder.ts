@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { access, mkdir, mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { dirname, extname, join, parse, relative } from "node:path";
 import { systemClock } from "../../runtime/clock.ts";
-import { usualExecFolder } from "../../runtime/exec/own-environment.ts";
+import { usualExecFolder } from "../../runtime/exec/exec-options.ts";
 
 // Beside the files of the programs themselves.
 const root = (): string => join(dirname(usualExecFolder()), "calls");

@@ -2,8 +2,12 @@ import { accessSync, constants } from "node:fs";
 import { constants as osConstants } from "node:os";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import { ExecError, type ExecOptions, type ExecResult } from "../../runtime/exec/exec-options.ts";
-import { ownVariables } from "../../runtime/exec/own-environment.ts";
+import {
+  ExecError,
+  type ExecOptions,
+  type ExecResult,
+  ownVariables,
+} from "../../runtime/exec/exec-options.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { type ToolInput, described, errorResult, jsonResult, type ToolSettings } from "../tool-settings.ts";

@@ -1,7 +1,6 @@
 import { validateHeaderValue } from "node:http";
 import { retryPause, systemClock } from "../../runtime/clock.ts";
-import { isNonRetryable, NonRetryableError } from "../../runtime/tool/tool-errors.ts";
-import { retryLater, saidPause } from "../../runtime/tool/retry-later.ts";
+import { isNonRetryable, NonRetryableError, retryLater, saidPause } from "../../runtime/tool/tool-errors.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import {

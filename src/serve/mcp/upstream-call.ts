@@ -9,8 +9,7 @@ import type { TaskReference } from "../../client/task/remote-task.ts";
 import { unlessAborted } from "../../client/background-work.ts";
 import type { ElicitParams, JsonForm } from "../../runtime/questions/form.ts";
 import type { PrepareContext } from "../../runtime/tool/received-request.ts";
-import { RetryLater } from "../../runtime/tool/retry-later.ts";
-import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
+import { RetryLater, NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { askerOf, relayedParams, type Asker, type RelayedQuestions } from "./relayed-questions.ts";
 

@@ -22,8 +22,7 @@ import {
 } from "../../generation/extensions.ts";
 import { type JsonObject, metaOf } from "../../generation/message.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
-import { isRepeatable } from "../../runtime/tool/crash-rule.ts";
-import type { Tool } from "../../runtime/tool/tool.ts";
+import { isRepeatable, type Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { type Answer, originOf, progressTokenOf, receivedBy, type ToolRequest } from "../request.ts";
 import { notRepeatable, toolNotFound } from "../faults.ts";

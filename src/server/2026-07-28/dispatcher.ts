@@ -19,8 +19,7 @@ import {
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import { isRepeatable } from "../../runtime/tool/crash-rule.ts";
-import type { Tool } from "../../runtime/tool/tool.ts";
+import { isRepeatable, type Tool } from "../../runtime/tool/tool.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { isUnknownTask } from "../../task/fault.ts";
 import {

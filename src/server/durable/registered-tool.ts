@@ -10,8 +10,12 @@ import {
   type InputRequiredResult,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { isRepeatable, saysWhatCrashDoes } from "../../runtime/tool/crash-rule.ts";
-import type { DurableTool, ToolHandler } from "../../runtime/tool/tool.ts";
+import {
+  isRepeatable,
+  saysWhatCrashDoes,
+  type DurableTool,
+  type ToolHandler,
+} from "../../runtime/tool/tool.ts";
 import type { Tasks } from "../tasks.ts";
 import {
   type FactoryRun,
