@@ -9,7 +9,7 @@ import { boundGarbage } from "../bound-garbage.ts";
 import type { Clock } from "../clock.ts";
 import type { PieceWriter } from "../journal/piece-writer.ts";
 import type { Run } from "../journal/run.ts";
-import type { RunningSteps } from "../reports/running-steps.ts";
+import type { RunningSteps } from "../reports/process-report.ts";
 import { decodeError, encodeError } from "../stored-values.ts";
 import {
   artifactOptions,
