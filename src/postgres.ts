@@ -1,4 +1,4 @@
 export { postgresStore } from "./store/postgres/postgres-store.ts";
 export type { PostgresStoreOptions } from "./store/postgres/options.ts";
-export { migratePostgres } from "./store/postgres/migrate-postgres.ts";
-export type { MigratePostgresOptions, PostgresMigration } from "./store/postgres/migrate-postgres.ts";
+export { migratePostgres } from "./store/postgres/migrate.ts";
+export type { MigratePostgresOptions, PostgresMigration } from "./store/postgres/migrate.ts";

@@ -65,8 +65,8 @@ export type {
   WireName,
 } from "./store/store.ts";
 export type { Outbox, WaitingDeliveries } from "./store/outbox.ts";
-export type { TaskLogs } from "./store/task-logs.ts";
-export type { ArtifactPieces } from "./store/artifact-pieces.ts";
+export type { TaskLogs } from "./store/store.ts";
+export type { ArtifactPieces } from "./store/store.ts";
 export type {
   Action,
   ActionBy,

@@ -4,12 +4,11 @@ import type { GenerationName, TaskRecord, TaskRequest, TaskSnapshot } from "../t
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { Protection } from "./protection.ts";
 import type { AdminStore, NodeReports } from "./admin-store.ts";
-import type { ArtifactPieces } from "./artifact-pieces.ts";
 import type { LimitStore } from "./limits.ts";
 import type { MessageQueues, SessionStore } from "./session-store.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../task/queue.ts";
 import type { Outbox } from "./outbox.ts";
-import type { TaskLogs } from "./task-logs.ts";
+import type { LineList, TaskLine } from "../task/task-line.ts";
 
 /** A committed change of a task, without its content: read the task again to see its state. */
 export interface TaskChange {
@@ -237,4 +236,23 @@ export interface TaskStore {
    * a store that does not group commands.
    */
   onCommit?(listener: (commands: number) => void): void;
+}
+
+/**
+ * The pieces of a store's artifacts. The command `write_piece` stores them, and they are deleted with their task.
+ */
+export interface ArtifactPieces {
+  /** A piece in base64 of the artifact under this key of the journal; undefined if there is none. */
+  read(id: string, key: string, seq: number): Promise<string | undefined>;
+  /**
+   * Deletes some of the pieces that deleted tasks have left, as much as a commit should take; resolves with whether there may be more. Left out
+   * by a store that deletes all of a task at once.
+   */
+  deleteLeft?(): Promise<boolean>;
+}
+
+/** A store's logs and outputs of tasks. The command `append` adds lines; they are deleted with their task. */
+export interface TaskLogs {
+  /** Lines of a task's list with numbers above `after`, in order, at most `limit`; none if the task does not exist. */
+  read(id: string, list: LineList, after: number, limit: number): Promise<readonly TaskLine[]>;
 }

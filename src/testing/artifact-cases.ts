@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { CommandResult } from "../task/command.ts";
-import type { ArtifactPieces } from "../store/artifact-pieces.ts";
-import type { TaskStore } from "../store/store.ts";
+import type { ArtifactPieces, TaskStore } from "../store/store.ts";
 import { createRunning, noon } from "./sample-task.ts";
 import { assertMembers, storeCases } from "./store-case.ts";
 

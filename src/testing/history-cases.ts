@@ -14,9 +14,8 @@ import {
   wholeJournal,
   changesOf,
 } from "./sample-task.ts";
-import type { TaskStore } from "../store/store.ts";
+import type { TaskStore, TaskLogs } from "../store/store.ts";
 import type { LineList, TaskLine } from "../task/task-line.ts";
-import type { TaskLogs } from "../store/task-logs.ts";
 import type { NodeReports } from "../store/admin-store.ts";
 
 const taskA = "task-a";

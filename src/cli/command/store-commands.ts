@@ -11,7 +11,7 @@ import { type ExitCode, exitCodes, UsageError, interruptedBy } from "../errors.t
 import type { Io } from "../io.ts";
 import { encryptionKeys, recordCopy, withAdmin, adminFailure } from "./admin/with-admin.ts";
 import { type Column, fittedTable } from "../output/table.ts";
-import { migratePostgres, type PostgresMigration } from "../../store/postgres/migrate-postgres.ts";
+import { migratePostgres, type PostgresMigration } from "../../store/postgres/migrate.ts";
 import { randomBytes } from "node:crypto";
 import { aborted, watchSignals } from "../terminal/signal-watch.ts";
 import { spawn } from "node:child_process";

@@ -13,10 +13,16 @@ import {
 import { type LoadMark, notEmpty, otherLoad, refuseWhileLoading } from "../load-mark.ts";
 import { unusableAt, withPatience } from "./connections.ts";
 import type { Database, Queries, SqlValue } from "./database.ts";
-import { loadMark, loadMarkSql } from "./load-mark.ts";
+import {
+  loadMark,
+  loadMarkSql,
+  markOriginal,
+  type Original,
+  originalAt,
+  refuseWhileInUse,
+} from "./original-mark.ts";
 import { migrateSchema, prepareSchema } from "./migrate.ts";
 import { defaultSchema, type Names, namesIn } from "./names.ts";
-import { markOriginal, type Original, originalAt, refuseWhileInUse } from "./original-mark.ts";
 import { tableIn, withoutTimeouts } from "./schema.ts";
 import {
   beginLoad,

@@ -5,13 +5,8 @@ import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { AdminStore, NodeReports } from "../admin-store.ts";
-import type { ArtifactPieces } from "../artifact-pieces.ts";
-import { ChangeFeed, Lifecycle } from "../lifecycle.ts";
-import type { LimitStore } from "../limits.ts";
-import type { MessageQueues, SessionStore } from "../session-store.ts";
-import type { Outbox } from "../outbox.ts";
-import type { TaskLogs } from "../task-logs.ts";
 import type {
+  ArtifactPieces,
   ChangeListener,
   JournalPage,
   KeyedTask,
@@ -24,7 +19,12 @@ import type {
   WireName,
   WorkListener,
   ReserveMemory,
+  TaskLogs,
 } from "../store.ts";
+import { ChangeFeed, Lifecycle } from "../lifecycle.ts";
+import type { LimitStore } from "../limits.ts";
+import type { MessageQueues, SessionStore } from "../session-store.ts";
+import type { Outbox } from "../outbox.ts";
 import { Protection } from "../protection.ts";
 import { storedSecrets } from "../secrets.ts";
 import { claimStatements, hasRunnable } from "./claims.ts";

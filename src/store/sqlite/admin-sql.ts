@@ -1,5 +1,15 @@
-import { insertInto } from "../tables/statements.ts";
-import { actionTable, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
+import {
+  actionTable,
+  causeMarkTable,
+  pausedToolTable,
+  reportTable,
+  bulkJobTable,
+  bulkTaskTable,
+  isUnderWay,
+  deliveryTable,
+  deliveryFailure,
+  knownDeliveries,
+} from "../tables/tables.ts";
 import {
   failedTask,
   finished,
@@ -10,6 +20,7 @@ import {
   recordList,
   unfinished,
 } from "../tables/task.ts";
+import { insertInto, upsertInto } from "../tables/statements.ts";
 
 // As in sql.ts, conditions repeat those of the partial indexes.
 
@@ -91,3 +102,88 @@ export const selectCauseMarks = `SELECT ${causeMarkTable.list()} FROM cause_mark
 export const replaceCauseMark = insertInto(causeMarkTable).replace("INSERT", "INSERT OR REPLACE");
 export const deleteCauseMark = "DELETE FROM cause_mark WHERE cause = ?";
 export const deletePaused = "DELETE FROM paused_tool WHERE tool = ?";
+
+export const upsertReport = upsertInto(reportTable);
+export const deleteOldReports = "DELETE FROM report WHERE minute < ?";
+export const selectReports = `
+  SELECT ${reportTable.list()} FROM report WHERE minute BETWEEN ? AND ? ORDER BY minute DESC LIMIT ? + 0`;
+
+/** Looks at the oldest unfinished tasks, up to a number. */
+export const selectRunningOwners = `
+  SELECT owner FROM (
+    SELECT owner, state, waiting, open_inputs FROM task INDEXED BY task_unfinished WHERE state IN ('queued', 'running') ORDER BY id LIMIT ? + 0)
+  WHERE state = 'running' AND waiting = 0 AND open_inputs IS NULL`;
+
+const job = bulkJobTable.list();
+const task = bulkTaskTable.list();
+
+export const selectBulkJob = `SELECT ${job} FROM bulk_job WHERE id = ?`;
+export const selectBulkUnderWay = `
+  SELECT ${job} FROM bulk_job INDEXED BY bulk_job_under_way WHERE ${isUnderWay} ORDER BY id LIMIT ? + 0`;
+export const selectBulkJobs = `SELECT ${job} FROM bulk_job WHERE id < ? ORDER BY id DESC LIMIT ? + 0`;
+export const selectOldestBulk = `SELECT ${job} FROM bulk_job ORDER BY id LIMIT ? + 0`;
+export const selectBulkTasks = `
+  SELECT ${task} FROM bulk_task INDEXED BY bulk_task_end
+  WHERE job = ? AND ended_as IS ? AND place > ? ORDER BY place LIMIT ? + 0`;
+export const countBulkTasks = `
+  SELECT ended_as, count(*) AS count FROM bulk_task INDEXED BY bulk_task_end WHERE job = ? GROUP BY ended_as`;
+export const selectBulkOn = `
+  SELECT ${actionTable.list("action")}, ${bulkTaskTable.list("bulk_task")}
+  FROM bulk_task INDEXED BY bulk_task_task JOIN action INDEXED BY action_job
+    ON action.job IS NOT NULL AND action.job = bulk_task.job
+  WHERE bulk_task.task_id = ? AND bulk_task.ended_as IS NOT NULL AND action.seq < ? ORDER BY bulk_task.job DESC LIMIT ? + 0`;
+
+export const upsertBulkJob = upsertInto(bulkJobTable);
+export const insertBulkTask = insertInto(bulkTaskTable);
+export const endBulkTask = `
+  UPDATE bulk_task SET ended_as = ?, created = ?, code = ?, message = ? WHERE job = ? AND place = ? AND ended_as IS NULL`;
+export const deleteBulkTasks = "DELETE FROM bulk_task WHERE job = ?";
+export const deleteBulkJob = "DELETE FROM bulk_job WHERE id = ?";
+
+const deliveries = deliveryTable.list();
+
+export const insertDelivery = insertInto(deliveryTable);
+export const updateDeliveryTaken = "UPDATE delivery SET due_at = ?, tries = tries + 1 WHERE seq = ?";
+export const updateDeliveryDue =
+  "UPDATE delivery SET due_at = ?, tries = tries - ? WHERE seq = ? AND tries = ?";
+export const updateDeliveryFailed =
+  "UPDATE delivery SET due_at = ?, failed_at = ?, problem = ? WHERE seq = ? AND tries = ?";
+export const updateDeliveryResent = "UPDATE delivery SET due_at = ? WHERE seq = ?";
+export const deleteEndedDelivery = "DELETE FROM delivery WHERE seq = ? AND tries = ?";
+export const deleteDelivery = "DELETE FROM delivery WHERE seq = ?";
+
+export const selectDueDeliveries = `
+  SELECT ${deliveries} FROM delivery INDEXED BY delivery_due
+  WHERE hook = ? AND due_at <= ? AND ${knownDeliveries} ORDER BY due_at, seq LIMIT ? + 0`;
+export const selectLaterDeliveries = `
+  SELECT ${deliveries} FROM delivery INDEXED BY delivery_due
+  WHERE hook = ? AND due_at > ? AND ${knownDeliveries} ORDER BY due_at, seq LIMIT ? + 0`;
+export const selectGivenUpDeliveries = `
+  SELECT ${deliveries} FROM delivery INDEXED BY delivery_due
+  WHERE hook = ? AND due_at IS NULL AND ${knownDeliveries} ORDER BY seq LIMIT ? + 0`;
+/** Among the oldest ones: those before a time, and those beyond the newest so many. */
+export const selectExcessDeliveries = `
+  SELECT seq FROM (SELECT seq, at FROM delivery ORDER BY seq LIMIT ? + 0)
+  WHERE at < ? OR seq <= coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ? + 0), -1)`;
+
+export const selectNextDelivery = `
+  SELECT due_at FROM delivery INDEXED BY delivery_due
+  WHERE hook = ? AND due_at IS NOT NULL AND ${knownDeliveries} ORDER BY due_at LIMIT 1`;
+/** The next webhook: one seek for each. */
+export const selectNextHook =
+  "SELECT hook FROM delivery INDEXED BY delivery_due WHERE hook > ? ORDER BY hook LIMIT 1";
+export const countWaitingDeliveries = `
+  SELECT count(*) AS count, min(at) AS oldest FROM (
+    SELECT at FROM delivery INDEXED BY delivery_due WHERE hook = ? AND due_at IS NOT NULL LIMIT ? + 0)`;
+export const countGivenUpDeliveries = `
+  SELECT count(*) AS count FROM (
+    SELECT 1 FROM delivery INDEXED BY delivery_due WHERE hook = ? AND due_at IS NULL LIMIT ? + 0)`;
+/** For a task, among the newest ones. */
+export const selectDeliveriesOfTask = `
+  SELECT ${deliveries} FROM delivery
+  WHERE seq > coalesce((SELECT seq FROM delivery ORDER BY seq DESC LIMIT 1 OFFSET ? + 0), -1) AND task_id = ? ORDER BY seq`;
+export const selectDeliveriesBefore = `
+  SELECT ${deliveries} FROM delivery WHERE seq < ? AND ${knownDeliveries} ORDER BY seq DESC LIMIT ? + 0`;
+export const selectLastFailure = `
+  SELECT ${deliveryFailure.list()} FROM delivery INDEXED BY delivery_failed
+  WHERE hook = ? AND failed_at IS NOT NULL ORDER BY failed_at DESC LIMIT 1`;

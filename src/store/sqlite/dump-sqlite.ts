@@ -18,9 +18,16 @@ import { type LoadMark, notEmpty, otherLoad, refuseWhileLoading } from "../load-
 import { connect } from "./connect.ts";
 import { beginWrite, Statements, unusable } from "./statements.ts";
 import { databasePath, existingDatabase, refuseToReplace } from "./open-file.ts";
-import { createLoadMark, dropLoadMark, insertLoadMark, loadMark, moveLoadMark } from "./load-mark.ts";
+import {
+  createLoadMark,
+  dropLoadMark,
+  insertLoadMark,
+  loadMark,
+  moveLoadMark,
+  markOriginal,
+  type Original,
+} from "./original-mark.ts";
 import { assertMigrated } from "./schema.ts";
-import { markOriginal, type Original } from "./original-mark.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import {
   beginLoad,

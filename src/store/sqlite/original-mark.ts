@@ -2,11 +2,10 @@ import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { hostname } from "node:os";
 import { HoldfastError } from "../../task/fault.ts";
-import { refuseWhileLoading } from "../load-mark.ts";
-import { columnsOf, text } from "../row.ts";
+import { refuseWhileLoading, type LoadMark } from "../load-mark.ts";
+import { columnsOf, text, integerOrNull } from "../row.ts";
 import { connect, primaryCode, sqliteCode } from "./connect.ts";
 import { Statements, unusable } from "./statements.ts";
-import { loadMark } from "./load-mark.ts";
 import { describeOwners, isAnyLocked, isLocked, type KnownOwner, SqliteOwners } from "./sqlite-owners.ts";
 
 /** The database that was dumped. */
@@ -118,4 +117,22 @@ function withDatabase<T>(path: string, readOnly: boolean, use: (db: DatabaseSync
   } finally {
     db.close();
   }
+}
+
+// The mark is a separate table, only in a database that a dump is being loaded into: servers do not open one that has it.
+export const createLoadMark = "CREATE TABLE loading (dump TEXT NOT NULL, lines INTEGER) STRICT";
+export const insertLoadMark = "INSERT INTO loading (dump, lines) VALUES (?, ?)";
+export const moveLoadMark = "UPDATE loading SET dump = ?, lines = ? WHERE dump = ? AND lines IS ?";
+export const dropLoadMark = "DROP TABLE loading";
+const selectIsLoading = "SELECT name FROM sqlite_schema WHERE name = 'loading'";
+const selectLoadMark = "SELECT dump, lines FROM loading";
+
+const loadingAt = columnsOf(["dump", "lines"]);
+
+export function loadMark(statements: Statements): LoadMark | undefined {
+  if (statements.get(selectIsLoading) === undefined) return undefined;
+  const row = statements.get(selectLoadMark);
+  return row === undefined
+    ? undefined
+    : { dump: text(row, loadingAt.dump), lines: integerOrNull(row, loadingAt.lines) };
 }

@@ -6,7 +6,7 @@ import { idOf, inClear, storedOrNull, toStored } from "../row.ts";
 import { countsIn, isOld, onTaskIn } from "../tables/statements.ts";
 import { bulkJobTable, bulkTaskTable } from "../tables/tables.ts";
 import type { TableWrite } from "../table-write.ts";
-import * as sql from "./bulk-sql.ts";
+import * as sql from "./admin-sql.ts";
 import { behindAllTexts } from "./readable-rows.ts";
 import type { Statements } from "./statements.ts";
 

@@ -2,7 +2,7 @@ import type { StoredDelivery } from "../../task/delivery.ts";
 import type { DeliveryQuery, ExcessQuery, OutboxWrite, WaitingDeliveries } from "../outbox.ts";
 import { columnsOf, inClear, integer, integerOrNull, type Row, text, toStored } from "../row.ts";
 import { deliveriesIn, deliveryTable, failureIn, newDelivery } from "../tables/tables.ts";
-import * as sql from "./outbox-sql.ts";
+import * as sql from "./admin-sql.ts";
 import type { Statements } from "./statements.ts";
 
 const seqAt = columnsOf(["seq"]);

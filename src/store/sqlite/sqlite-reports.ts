@@ -2,7 +2,7 @@ import type { NodeReport, NodeReports } from "../admin-store.ts";
 import { reportOf } from "../tables/tables.ts";
 import { idOf, toStored } from "../row.ts";
 import type { OtherOwners } from "./sqlite-owners.ts";
-import * as sql from "./report-sql.ts";
+import * as sql from "./admin-sql.ts";
 import type { Statements } from "./statements.ts";
 import type { ReportWrite } from "./writer-connection.ts";
 

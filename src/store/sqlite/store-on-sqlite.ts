@@ -6,13 +6,8 @@ import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import { type AdminStore, type NodeReports, type QueueLength, summedByTool } from "../admin-store.ts";
-import type { ArtifactPieces } from "../artifact-pieces.ts";
-import { ChangeFeed, Lifecycle } from "../lifecycle.ts";
-import type { LimitStore } from "../limits.ts";
-import type { MessageQueues, SessionCommand, SessionNews, SessionStore } from "../session-store.ts";
-import type { Outbox } from "../outbox.ts";
-import type { TaskLogs } from "../task-logs.ts";
 import type {
+  ArtifactPieces,
   ChangeListener,
   JournalPage,
   KeyedTask,
@@ -23,7 +18,12 @@ import type {
   TaskStore,
   WireName,
   ReserveMemory,
+  TaskLogs,
 } from "../store.ts";
+import { ChangeFeed, Lifecycle } from "../lifecycle.ts";
+import type { LimitStore } from "../limits.ts";
+import type { MessageQueues, SessionCommand, SessionNews, SessionStore } from "../session-store.ts";
+import type { Outbox } from "../outbox.ts";
 import type { LoggedChanges } from "./change-log.ts";
 import type { OtherOwners } from "./sqlite-owners.ts";
 import { readTask } from "./statements.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { migrations } from "../../../src/store/postgres/schema.ts";
-import { migratePostgres } from "../../../src/store/postgres/migrate-postgres.ts";
+import { migratePostgres } from "../../../src/store/postgres/migrate.ts";
 import type { PostgresStoreOptions } from "../../../src/store/postgres/options.ts";
 import { postgresStore } from "../../../src/store/postgres/postgres-store.ts";
 import { OwnServer } from "../../postgres/own-server.ts";

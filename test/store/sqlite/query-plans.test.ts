@@ -2,9 +2,6 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/schema.ts";
 import * as adminSql from "../../../src/store/sqlite/admin-sql.ts";
-import * as bulkSql from "../../../src/store/sqlite/bulk-sql.ts";
-import * as outboxSql from "../../../src/store/sqlite/outbox-sql.ts";
-import * as reportSql from "../../../src/store/sqlite/report-sql.ts";
 import * as sql from "../../../src/store/sqlite/sql.ts";
 import { limitStatements } from "../../../src/store/sqlite/sqlite-limits.ts";
 
@@ -17,9 +14,6 @@ const statements = new Map<string, string>(
   Object.entries({
     ...sql,
     ...adminSql,
-    ...bulkSql,
-    ...outboxSql,
-    ...reportSql,
     ...named("limit", limitStatements),
     updateTask: sql.updateTask(["state", "version"]),
   }),
