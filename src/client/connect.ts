@@ -185,6 +185,7 @@ export async function connectWith(
     handles: store,
     onError,
     readPlainly: async (uri, until) => plainReply((how) => sdk.readResource({ uri }, how), until),
+    wrongCall: transport === "stdio" ? undefined : clientGenerations[generation].wrongCall,
     requester,
     reconnect:
       renegotiates && isNegotiable(server, options)

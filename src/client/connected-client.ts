@@ -59,6 +59,8 @@ interface ConnectedClientOptions {
   readonly onError: (error: unknown) => void;
   /** Reads a resource by a request, which is sent once. */
   readonly readPlainly: (uri: string, signal: AbortSignal) => Promise<Reply<ReadResourceResult>>;
+  /** Why calls of a tool with this input schema cannot be sent on this connection; undefined if they can. */
+  readonly wrongCall: ((inputSchema: unknown) => string | undefined) | undefined;
   /** When it ends, all waits end. */
   readonly requester: RawRequester;
   /** Connects again, by a client that does not do so itself. Left out if the caller or the transport allows one revision only. */
@@ -165,9 +167,21 @@ export class ConnectedClient implements TaskClient {
   async listTools(options: ListingOptions = {}) {
     const { items: tools, problems } = await this.#list("tools", options, async (sdk, params, how) => {
       const page = await sdk.request({ method: "tools/list", params }, how); // sdk.listTools() fails behind 64 pages
-      return { ...page, items: page.tools };
+      return { ...page, ...this.#callable(page.tools) };
     });
     return { tools, problems };
+  }
+
+  /** Tools are left out whose calls cannot be sent. */
+  #callable<Tool extends { readonly name: string; readonly inputSchema: unknown }>(tools: readonly Tool[]) {
+    const { wrongCall = () => undefined } = this.#options;
+    const problems = tools.map(({ inputSchema }) => wrongCall(inputSchema));
+    return {
+      items: tools.filter((_, place) => problems[place] === undefined),
+      problems: problems.flatMap((problem, place) =>
+        problem === undefined ? [] : [`tool ${JSON.stringify(tools[place]?.name)}: ${problem}`],
+      ),
+    };
   }
 
   async listResources(options: ListingOptions = {}) {
@@ -212,7 +226,11 @@ export class ConnectedClient implements TaskClient {
       sdk: Client,
       params: { readonly cursor?: string },
       how: RequestOptions,
-    ) => Promise<{ readonly items: readonly Item[]; readonly nextCursor?: string | undefined }>,
+    ) => Promise<{
+      readonly items: readonly Item[];
+      readonly nextCursor?: string | undefined;
+      readonly problems?: readonly string[];
+    }>,
   ): Promise<Listed<Item>> {
     const services = { clock: this.#options.clock, background: this.#background };
     const read = async ({ sdk }: TaskClient, signal: AbortSignal): Promise<Listed<Item>> => {
@@ -225,7 +243,7 @@ export class ConnectedClient implements TaskClient {
         const params = cursor === undefined ? {} : { cursor };
         const page = await plainRead((how) => readPage(sdk, params, how), signal);
         for (const item of page.items) items.push(item);
-        problems.push(...problemsOf(page));
+        problems.push(...problemsOf(page), ...(page.problems ?? []));
         cursor = page.nextCursor;
         if (cursor === undefined || seen.has(cursor)) return { items, problems };
         seen.add(cursor);

@@ -20,7 +20,7 @@ it("prints nothing but JSON on stdout, also of a server without tools", slow, as
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 });
 
-it("says what a library warns of on stderr, without what a terminal would obey", slow, async () => {
+it("says which tools are left out on stderr, without what a terminal would obey", slow, async () => {
   const inputSchema = { type: "object", properties: { a: { type: "object", "x-mcp-header": "a b" } } };
   const tools = [
     { name: "evil\u001b[2J\u009b2J\u0007", inputSchema },
@@ -31,6 +31,6 @@ it("says what a library warns of on stderr, without what a terminal would obey",
   const env = { HOLDFAST_STATE: await folder() };
   const { code, stdout, stderr } = await holdfast(["tools", url], { env });
   expect({ code, stdout }).toEqual({ code: 0, stdout: "good\n" });
-  expect(stderr).toContain("excluding tool 'evil");
+  expect(stderr).toMatch(/tool "evil.*": its x-mcp-header is invalid/);
   expect(stderr).not.toMatch(/(?!\n)\p{Cc}/u);
 });

@@ -37,6 +37,8 @@ export const extension: ClientGeneration = {
     declaresTasks(server)
       ? { title: "the extension of 2026-07-28", cancels: true, lists: undefined, listens: true }
       : undefined,
+  wrongCall: (inputSchema) =>
+    readParamHeaders(inputSchema) === undefined ? "its x-mcp-header is invalid" : undefined,
   prepare: ({ capabilities, clientInfo }) => {
     const headers = new ToolHeaders();
     return {
