@@ -19,7 +19,7 @@ export interface ClientGeneration {
   /** What a server with these capabilities declares about its tasks, if it has any. Left out if only using tasks shows that. */
   serverTasks?(server: JsonObject): ServerTasks | undefined;
   /** Over HTTP: why calls of a tool with this input schema cannot be sent; undefined if they can. */
-  wrongCall?(inputSchema: unknown): string | undefined;
+  readonly wrongCall?: (inputSchema: unknown) => string | undefined;
   /** How this client runs a server's questions as tasks. Left out if servers cannot ask for that. */
   readonly receiving?: Receiving;
   /** Called before each connection, when its generation is not known yet. */
