@@ -57,4 +57,4 @@ export type { TaskArtifact, LogLine, OutputPart } from "./client/task/task-reque
 export type { SavedArtifact } from "./client/artifact/save-artifact.ts";
 export type { LinesOptions, TaskHandle, WaitOptions } from "./client/task/task-handle.ts";
 export type { ServerTarget } from "./client/transport/server-connection.ts";
-export type { ServerProcess } from "./client/transport/server-process.ts";
+export type { ServerProcess } from "./client/transport/process-transport.ts";

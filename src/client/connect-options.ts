@@ -14,8 +14,7 @@ import {
 } from "../generation/generations.ts";
 import type { LoginStore } from "./auth/login.ts";
 import type { HandleStore } from "./handles/handle-store.ts";
-import type { ClientEvent } from "./client-events.ts";
-import type { ClientTelemetry } from "./client-telemetry.ts";
+import type { ClientEvent, ClientTelemetry } from "./client-events.ts";
 import type { OnInput, OnInputError } from "./question/ask-user.ts";
 import type { TaskStore } from "../store/store.ts";
 import {

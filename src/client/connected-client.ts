@@ -30,14 +30,18 @@ import { ClientPollLimit } from "./task/poll-limits.ts";
 import { CallJournal } from "./handles/call-journal.ts";
 import type { PendingCall } from "./call/pending-call.ts";
 import { ToolCalls } from "./call/tool-calls.ts";
-import type { TaskHandle, WaitOptions } from "./task/task-handle.ts";
+import {
+  type TaskHandle,
+  type WaitOptions,
+  assertWait,
+  WaitLimit,
+  withWaitLimit,
+} from "./task/task-handle.ts";
 import type { TaskProtocol } from "./task-protocol.ts";
-import { listTasks } from "./task/list-tasks.ts";
+import { listTasks, checkReference } from "./task/list-tasks.ts";
 import type { ListedTask, TaskPage, TaskReference } from "./task/remote-task.ts";
-import { checkReference } from "./task/check-reference.ts";
 import { type KnownTask, type TaskOrigin, TaskWatches } from "./task/task-watch.ts";
 import { TaskRequests } from "./task/task-requests.ts";
-import { assertWait, WaitLimit, withWaitLimit } from "./task/wait-limit.ts";
 import type { RawRequester } from "./transport/raw-requester.ts";
 import { WatchedHandle, type HandleOptions, type HandleServices } from "./task/watched-handle.ts";
 

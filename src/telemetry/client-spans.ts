@@ -8,15 +8,15 @@ import {
   type Span,
   type Tracer,
 } from "@opentelemetry/api";
-import type { WaitOutcome } from "../client/client-events.ts";
 import type {
+  WaitOutcome,
   ClientRequestOutcome,
   ClientRequestSpan,
   ClientTracing,
   ClientWaitSpan,
   TracedClientRequest,
   TracedClientWait,
-} from "../client/client-telemetry.ts";
+} from "../client/client-events.ts";
 import type { TraceContext } from "../task/record.ts";
 import type { SeriesNames } from "./metric.ts";
 import {

@@ -4,7 +4,7 @@ import {
   type MeterProvider,
   type TracerProvider,
 } from "@opentelemetry/api";
-import type { ClientTelemetry } from "../client/client-telemetry.ts";
+import type { ClientTelemetry } from "../client/client-events.ts";
 import type { ServerTelemetry } from "../runtime/telemetry/telemetry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { assertOptionNames, type OptionNames } from "../task/option-names.ts";

@@ -11,7 +11,7 @@ import {
   unknownTask,
   working,
 } from "./answers.ts";
-import type { Trouble } from "../../src/client/task/failures.ts";
+import type { Trouble } from "../../src/client/reply/retry.ts";
 import type { Answer } from "./scripted-server.ts";
 import { setUp } from "./setup.ts";
 

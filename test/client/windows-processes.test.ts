@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { systemProgram } from "../../src/client/transport/process-group.ts";
-import { environmentOf } from "../../src/client/transport/server-process.ts";
+import { systemProgram, environmentOf } from "../../src/client/transport/process-transport.ts";
 
 const defaults = { PATH: "C:\\Windows", USERNAME: "ann" };
 

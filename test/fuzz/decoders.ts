@@ -2,7 +2,7 @@ import * as core from "../../src/client/2025-11-25/core-protocol.ts";
 import { readAcknowledgement, readCallAnswer, readGetResult } from "../../src/client/2026-07-28/messages.ts";
 import { readTask as readSepTask } from "../../src/client/sep-1686/read-task.ts";
 import { readToolResult } from "../../src/client/reply/reply.ts";
-import { checkReference } from "../../src/client/task/check-reference.ts";
+import { checkReference } from "../../src/client/task/list-tasks.ts";
 import * as coreForm from "../../src/generation/2025-11-25.ts";
 import { readCursor } from "../../src/generation/message.ts";
 import * as extensionForm from "../../src/generation/2026-07-28.ts";

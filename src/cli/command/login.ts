@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type ExitCode, interruptedBy, Stopped, UsageError } from "../errors.ts";
 import type { FoundServer } from "../server/find-server.ts";
-import { systemProgram } from "../../client/transport/process-group.ts";
+import { systemProgram } from "../../client/transport/process-transport.ts";
 import type { Io } from "../io.ts";
 import { typedEnvironment } from "../server/host-config.ts";
 import { logIn, logOut } from "../../client/auth/log-in.ts";

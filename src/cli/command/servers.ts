@@ -2,7 +2,7 @@ import { readFile, realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { applyEdits, modify } from "jsonc-parser";
 import { hasCredentials, redacted } from "../../client/transport/server-name.ts";
-import { writeAtomically } from "../../client/handles/write-atomically.ts";
+import { writeAtomically } from "../../client/auth/file-logins.ts";
 import { quoteWord, splitWords } from "../arguments/words.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";

@@ -7,7 +7,7 @@ import {
   redacted,
   urlName,
 } from "../../client/transport/server-name.ts";
-import type { ServerProcess } from "../../client/transport/server-process.ts";
+import type { ServerProcess } from "../../client/transport/process-transport.ts";
 import { didYouMean, quoteWord, splitWords } from "../arguments/words.ts";
 import type { Io } from "../io.ts";
 import { UsageError } from "../errors.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
-import type { ServerProcess } from "../../client/transport/server-process.ts";
+import type { ServerProcess } from "../../client/transport/process-transport.ts";
 import { deliverMessages, LineBuffer } from "../../client/transport/wire-messages.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Records } from "../state/records.ts";

@@ -1,4 +1,4 @@
-import type { ServerProcess } from "../../client/transport/server-process.ts";
+import type { ServerProcess } from "../../client/transport/process-transport.ts";
 
 /** The only argument of a process that keeps a session. */
 export const keepsSession = "__session";

@@ -26,10 +26,9 @@ import {
   Violation,
   violationOfId,
 } from "../reply/reply.ts";
-import { requestTaskPage } from "../session/request-task-page.ts";
+import { requestTaskPage, type TaskSessions } from "../session/task-sessions.ts";
 import { followerOf } from "../session/followed-lines.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
-import type { TaskSessions } from "../session/task-sessions.ts";
 import { TaskInboxes, TaskInbox, type ActiveTask } from "../session/task-inbox.ts";
 import { hasEnded, type RemoteTask, type TaskPage, type TaskSummary } from "../task/remote-task.ts";
 import type { CallAnswer, TaskProtocol, ToolCall, TaskObserver } from "../task-protocol.ts";

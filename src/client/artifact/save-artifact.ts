@@ -7,8 +7,7 @@ import { isJsonObject, metaOf } from "../../generation/message.ts";
 import { boundGarbage } from "../../runtime/bound-garbage.ts";
 import type { ClientClock } from "../clock.ts";
 import { readReply, replyError, Violation, type Reply } from "../reply/reply.ts";
-import { sendWithRetries } from "../reply/retry.ts";
-import type { Trouble } from "../task/failures.ts";
+import { sendWithRetries, type Trouble } from "../reply/retry.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { arrivingPart, PartBytes } from "./part-bytes.ts";
 

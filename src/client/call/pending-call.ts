@@ -1,10 +1,9 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { base64url } from "../../generation/base64.ts";
-import type { TaskHandle, WaitOptions } from "../task/task-handle.ts";
+import { type TaskHandle, type WaitOptions, assertWait } from "../task/task-handle.ts";
 import type { CompletedTask, TaskReference } from "../task/remote-task.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
 import type { StoredCall } from "../handles/handle-store.ts";
-import { assertWait } from "../task/wait-limit.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
 

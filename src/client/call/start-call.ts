@@ -2,14 +2,13 @@ import type { JSONRPCNotification, Progress } from "@modelcontextprotocol/client
 import { isJsonObject } from "../../generation/message.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { AnsweredRound, CallAnswer, TaskProtocol, ToolCall } from "../task-protocol.ts";
-import type { Trouble } from "../task/failures.ts";
+import { type Trouble, sendWithRetries } from "../reply/retry.ts";
 import { tooOldToRepeat } from "./pending-call.ts";
 import { notRepeatableData } from "../../generation/extensions.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { askUser, type InputResult, type UserCallbacks } from "../question/ask-user.ts";
 import type { ClientClock } from "../clock.ts";
 import { type ClientEventData, failureOf, rpcCodeOf } from "../client-events.ts";
-import { sendWithRetries } from "../reply/retry.ts";
 import { type Reply, replyError, rpcErrorIn } from "../reply/reply.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
 

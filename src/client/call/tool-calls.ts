@@ -6,10 +6,9 @@ import type { StoredCall } from "../handles/handle-store.ts";
 import type { CallAndWaitOptions, CallOptions } from "../task-client.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
 import type { AnsweredRound, CallAnswer } from "../task-protocol.ts";
-import type { TaskHandle, WaitOptions } from "../task/task-handle.ts";
+import { type TaskHandle, type WaitOptions, assertWait, readMs, WaitLimit } from "../task/task-handle.ts";
 import type { TaskRequests } from "../task/task-requests.ts";
 import type { KnownTask, TaskOrigin } from "../task/task-watch.ts";
-import { assertWait, readMs, WaitLimit } from "../task/wait-limit.ts";
 import type { HandleOptions } from "../task/watched-handle.ts";
 import { directHandle, makeIdempotencyKey, type PendingCall, pendingCall } from "./pending-call.ts";
 

@@ -11,8 +11,7 @@ import type { OwnContext } from "../../runtime/own-context.ts";
 import { isJsonObject } from "../../generation/message.ts";
 import { unlessAborted } from "../background-work.ts";
 import { type TraceContext, traceContextIn } from "../../task/record.ts";
-import type { ClientEvents } from "../client-events.ts";
-import { type ClientTracing, inTrace, traceOf } from "../client-telemetry.ts";
+import { type ClientEvents, type ClientTracing, inTrace, traceOf } from "../client-events.ts";
 import type { OpenQuestion } from "../task/remote-task.ts";
 import { TaskClientError } from "../task-client-error.ts";
 

@@ -19,12 +19,11 @@ import {
   type Reply,
   Violation,
 } from "../reply/reply.ts";
-import { requestTaskPage } from "../session/request-task-page.ts";
+import { requestTaskPage, type TaskSessions } from "../session/task-sessions.ts";
 import { followerOf } from "../session/followed-lines.ts";
 import { BoundedMap } from "../session/bounded-map.ts";
 import { PendingQuestions } from "../session/pending-questions.ts";
 import { TaskInbox, TaskInboxes } from "../session/task-inbox.ts";
-import type { TaskSessions } from "../session/task-sessions.ts";
 import { pollInterval } from "../task/poll-limits.ts";
 import {
   type EndedTask,

@@ -1,8 +1,7 @@
-import { sameJson } from "../../generation/message.ts";
+import { sameJson, type JsonObject } from "../../generation/message.ts";
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
-import type { JsonObject } from "../../generation/message.ts";
 import { questionKeyOf } from "../../generation/extensions.ts";
-import { withoutTrace } from "../client-telemetry.ts";
+import { withoutTrace } from "../client-events.ts";
 import { unlessAborted } from "../background-work.ts";
 import type { InputResult } from "../question/ask-user.ts";
 import type { Reply } from "../reply/reply.ts";

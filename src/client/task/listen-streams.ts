@@ -1,6 +1,5 @@
 import type { BackgroundWork } from "../background-work.ts";
-import type { ClientEvents } from "../client-events.ts";
-import type { ClientTracing } from "../client-telemetry.ts";
+import type { ClientEvents, ClientTracing } from "../client-events.ts";
 import { type ClientClock, noLongerNeeded } from "../clock.ts";
 import type { ListenEnd, TaskProtocol } from "../task-protocol.ts";
 import { retryDelay } from "./poll-limits.ts";

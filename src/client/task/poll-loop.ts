@@ -1,8 +1,7 @@
 import { sameJson } from "../../generation/message.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 import { type ClientClock, noLongerNeeded } from "../clock.ts";
-import type { ClientWaitSpan } from "../client-telemetry.ts";
-import type { ClientEvents } from "../client-events.ts";
+import type { ClientWaitSpan, ClientEvents } from "../client-events.ts";
 import type { ListenStreams, Unsubscribe } from "./listen-streams.ts";
 import {
   type ClientPollLimit,
@@ -23,7 +22,7 @@ import {
 } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { TaskProtocol } from "../task-protocol.ts";
-import { Failures, pollFailed, type Trouble } from "./failures.ts";
+import { Failures, pollFailed, type Trouble } from "../reply/retry.ts";
 
 /** One poll, or one stream of pushes. Its states are newer than everything known when it was requested. */
 export interface Source {

@@ -2,10 +2,9 @@ import { type ContentBlock, isSpecType, type ReadResourceResult } from "@modelco
 import { isJsonObject, logLevelOf } from "../../generation/message.ts";
 import { artifactUri } from "../../task/artifact.ts";
 import { isUnknown, readReply, type Reply, replyError, type Unanswered } from "../reply/reply.ts";
-import { mayPass, sendWithRetries } from "../reply/retry.ts";
+import { mayPass, sendWithRetries, Failures, pollFailed, type Trouble } from "../reply/retry.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { type ClientClock, noLongerNeeded } from "../clock.ts";
-import { Failures, pollFailed, type Trouble } from "./failures.ts";
 import { taskResourceUri } from "../../generation/extensions.ts";
 import type { LineList, LogLevel } from "../../task/task-line.ts";
 import type { ClientEvents } from "../client-events.ts";

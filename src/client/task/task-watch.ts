@@ -1,9 +1,8 @@
 import type { BackgroundWork } from "../background-work.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
-import type { ClientWaitSpan } from "../client-telemetry.ts";
+import { type ClientWaitSpan, failureOf, type WaitOutcome } from "../client-events.ts";
 import { noLongerNeeded } from "../clock.ts";
-import { failureOf, type WaitOutcome } from "../client-events.ts";
 import { TaskPollLimit } from "./poll-limits.ts";
 import {
   type PolledTask,
@@ -17,7 +16,7 @@ import { hasEnded, type RemoteTask } from "./remote-task.ts";
 import { isUnknown, type Reply, replyError, type Unanswered } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { unknownTask } from "./task-requests.ts";
-import type { Trouble } from "./failures.ts";
+import type { Trouble } from "../reply/retry.ts";
 import { TaskQuestions } from "../question/task-questions.ts";
 
 /** What a watch needs of its client. */

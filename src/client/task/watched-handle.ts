@@ -7,9 +7,16 @@ import { isExpiredError } from "../../task/outcome.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
 import type { Unanswered } from "../reply/reply.ts";
 import { type EndedTask, hasEnded, type RemoteTask, type TaskReference } from "./remote-task.ts";
-import type { LinesOptions, TaskHandle, WaitOptions } from "./task-handle.ts";
+import {
+  type LinesOptions,
+  type TaskHandle,
+  type WaitOptions,
+  assertWait,
+  readMs,
+  WaitLimit,
+  withWaitLimit,
+} from "./task-handle.ts";
 import type { LineList } from "../../task/task-line.ts";
-import { assertWait, readMs, WaitLimit, withWaitLimit } from "./wait-limit.ts";
 import type { TaskWatch } from "./task-watch.ts";
 
 export interface HandleOptions {

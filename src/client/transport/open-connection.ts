@@ -25,7 +25,7 @@ import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } 
 import { RawRequester } from "./raw-requester.ts";
 import { mayBeRefusedByHttpSse, NoSseServer } from "./sse-transport.ts";
 import { invalidAnswer, isInvalidAnswer, rpcErrorOf, sendFailure } from "./send-failure.ts";
-import type { ServerProcess } from "./server-process.ts";
+import type { ServerProcess } from "./process-transport.ts";
 import { tracedConnection } from "./traced-transport.ts";
 import { isHtml, messageInBody } from "../reply/reply.ts";
 

@@ -1,6 +1,6 @@
-import { basename } from "node:path";
-import type { Writable } from "node:stream";
-import type { ChildProcess } from "node:child_process";
+import { basename, win32 } from "node:path";
+import type { Writable, Stream } from "node:stream";
+import { type ChildProcess, spawn as spawnPlainly } from "node:child_process";
 import {
   type Transport,
   SdkError,
@@ -13,9 +13,152 @@ import spawn from "cross-spawn";
 import type { ClientClock } from "../clock.ts";
 import type { AnswerBounds } from "./server-sent-events.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import { ProcessGroup } from "./process-group.ts";
 import { deliverMessages, LineBuffer } from "./wire-messages.ts";
-import { environmentOf, type ServerProcess } from "./server-process.ts";
+import { Socket } from "node:net";
+
+/** The pause between closing stdin, SIGTERM and SIGKILL. */
+const graceMs = 2_000;
+const lookMs = 20;
+
+const hasGroups = process.platform !== "win32";
+
+/**
+ * Waits until the process that started it ends in any way, and then ends the group `$1` as `end` does. A line on
+ * stdin tells it to exit at once.
+ */
+const guard = `read -r over && exit
+sleep ${graceMs / 1000}
+kill -s TERM -- "-$1" && sleep ${graceMs / 1000} && kill -s KILL -- "-$1"`;
+
+/**
+ * A process and everything that it started. Ending only a wrapper (`npx`, `uvx`, `sh -c`) would leave the server
+ * running. On POSIX the process has its own process group, so the terminal's Ctrl-C does not reach it; a guard
+ * process ends the group if this process dies first.
+ */
+class ProcessGroup {
+  /** Options for `spawn`. */
+  static readonly spawnOptions = { detached: hasGroups } as const;
+  readonly #leader: ChildProcess;
+  readonly #clock: ClientClock;
+  readonly #guard: ChildProcess | undefined;
+
+  constructor(leader: ChildProcess, clock: ClientClock) {
+    this.#leader = leader;
+    this.#clock = clock;
+    const { pid } = leader;
+    if (hasGroups && pid !== undefined) this.#guard = startGuard(pid);
+  }
+
+  /** Waits for the processes to end by themselves, then ends them by SIGTERM, and then by SIGKILL. */
+  async end(): Promise<void> {
+    for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+      if (await this.#ends()) break;
+      await this.#send(signal);
+    }
+    if (!this.#leaderHasEnded) await this.#ends();
+    this.#guard?.stdin?.end("\n");
+  }
+
+  /** Whether all processes ended within the grace period. */
+  async #ends(): Promise<boolean> {
+    const deadline = this.#clock.deadline(graceMs);
+    try {
+      while (this.#isAlive()) await this.#clock.sleep(lookMs, deadline.signal);
+      return true;
+    } catch {
+      return false;
+    } finally {
+      deadline.clear();
+    }
+  }
+
+  get #leaderHasEnded(): boolean {
+    const { pid, exitCode, signalCode } = this.#leader;
+    return pid === undefined || exitCode !== null || signalCode !== null;
+  }
+
+  #isAlive(): boolean {
+    if (!this.#leaderHasEnded) return true;
+    return hasGroups && this.#signalGroup(0);
+  }
+
+  /** Returns whether the group still exists. */
+  #signalGroup(signal: NodeJS.Signals | 0): boolean {
+    const { pid } = this.#leader;
+    if (pid === undefined) return false;
+    try {
+      return process.kill(-pid, signal);
+    } catch (error) {
+      return error instanceof Error && "code" in error && error.code === "EPERM";
+    }
+  }
+
+  async #send(signal: NodeJS.Signals): Promise<void> {
+    if (hasGroups) this.#signalGroup(signal);
+    else await killTree(this.#leader);
+  }
+}
+
+function startGuard(pid: number): ChildProcess {
+  const child = spawnPlainly("/bin/sh", ["-c", guard, "holdfast-guard", String(pid)], {
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  // Without a shell there is no guard; most servers exit when their stdin closes.
+  child.on("error", () => undefined);
+  child.stdin.on("error", () => undefined);
+  child.unref();
+  if (child.stdin instanceof Socket) child.stdin.unref();
+  return child;
+}
+
+/** Windows has no signals: `taskkill` ends the process and its descendants. */
+async function killTree({ pid }: ChildProcess): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const child = spawnPlainly(
+    systemProgram("taskkill.exe", getDefaultEnvironment()),
+    ["/pid", String(pid), "/t", "/f"],
+    {
+      stdio: "ignore",
+      windowsHide: true,
+    },
+  );
+  child.on("error", () => resolve());
+  child.on("close", () => resolve());
+  await promise;
+}
+
+/** The full path of a Windows program: a bare name would first be looked up in the working directory, which anyone may control. */
+export function systemProgram(name: string, env: Readonly<Record<string, string | undefined>>): string {
+  return win32.join(env["SYSTEMROOT"] || "C:\\Windows", "System32", name);
+}
+
+/** A server to start as a process. It speaks over its stdin and stdout. */
+export interface ServerProcess {
+  /** Started without a shell. */
+  readonly command: string;
+  readonly args?: readonly string[];
+  /** Added to the few variables that the SDK passes on, such as PATH and HOME. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** Where its stderr goes. A function is called with each piece of text. Default `"inherit"`: this process's stderr. */
+  readonly stderr?: "inherit" | "ignore" | Stream | number | ((text: string) => void);
+}
+
+/**
+ * The variables of the process: the given ones and the `defaults`. Windows does not distinguish `Path` from `PATH`, and would use the
+ * spelling that sorts first, even if that is the default.
+ */
+export function environmentOf(
+  given: Readonly<Record<string, string>>,
+  defaults: Readonly<Record<string, string>>,
+  platform: NodeJS.Platform = process.platform,
+): Record<string, string> {
+  const nameOf = (name: string): string => (platform === "win32" ? name.toUpperCase() : name);
+  const named = new Set(Object.keys(given).map(nameOf));
+  const others = Object.entries(defaults).filter(([name]) => !named.has(nameOf(name)));
+  return { ...Object.fromEntries(others), ...given };
+}
 
 /** How much of the end of a process's stderr its errors show, in characters. */
 const tailLength = 1_000;

@@ -1,17 +1,15 @@
 import { type Transport, StreamableHTTPClientTransport, type FetchLike } from "@modelcontextprotocol/client";
-import type { TransportKind } from "../client-events.ts";
+import type { TransportKind, TracedPeer } from "../client-events.ts";
 import type { ClientClock } from "../clock.ts";
-import type { TracedPeer } from "../client-telemetry.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import { AnswerBounds } from "./server-sent-events.ts";
 import { ResponseRecords, recordingFetch } from "./recording-fetch.ts";
-import type { ServerProcess } from "./server-process.ts";
+import { type ServerProcess, ProcessTransport } from "./process-transport.ts";
 import { hasCredentials, httpPeer, httpUrl, processName, redacted, targets, urlName } from "./server-name.ts";
 import { bearer, fetchWithAuth } from "../auth/fetch-with-auth.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { SseTransport, StandaloneStream } from "./sse-transport.ts";
 import { fetchWithoutTimeout } from "./node-fetch.ts";
-import { ProcessTransport } from "./process-transport.ts";
 
 /** What `connect` connects to: a URL, a process to start, or a transport of the SDK that is not started yet. */
 export type ServerTarget = string | URL | ServerProcess | Transport;

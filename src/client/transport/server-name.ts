@@ -1,6 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { TracedPeer } from "../client-telemetry.ts";
+import type { TracedPeer } from "../client-events.ts";
 
 /**
  * Names of servers are stored, logged and shown. They keep two promises:

@@ -17,7 +17,7 @@ import {
   type ClientTracing,
   traceOf,
   withTrace,
-} from "../client-telemetry.ts";
+} from "../client-events.ts";
 import { sendFailure } from "./send-failure.ts";
 import type { ServerConnection } from "./server-connection.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { retryWhileInUse } from "../../../src/client/handles/write-atomically.ts";
+import { retryWhileInUse } from "../../../src/client/auth/file-logins.ts";
 import { FakeClock } from "../fake-clock.ts";
 import { folderForHandles } from "./folder.ts";
 

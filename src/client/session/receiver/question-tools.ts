@@ -8,7 +8,7 @@ import { detailsOf } from "../../../runtime/tool/received-request.ts";
 import { Registry } from "../../../runtime/tool/registry.ts";
 import type { TaskSnapshot } from "../../../task/record.ts";
 import type { TaskCall } from "../../../runtime/runtime.ts";
-import { traceOf, withoutTrace } from "../../client-telemetry.ts";
+import { traceOf, withoutTrace } from "../../client-events.ts";
 import { unlessAborted } from "../../background-work.ts";
 import { BoundedMap } from "../bounded-map.ts";
 
