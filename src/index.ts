@@ -70,7 +70,7 @@ export type {
 } from "./runtime/tool/tool-options.ts";
 export { NonRetryableError, TaskCallError } from "./runtime/tool/tool-errors.ts";
 export { retryLater, type RetryLater } from "./runtime/tool/tool-errors.ts";
-export type * from "./runtime/limits/limit-options.ts"; // whole, so that programs can add to it
+export type * from "./runtime/limits/limit-name.ts"; // whole, so that programs can add to it
 export type { LimitOptions } from "./runtime/limits/limit-options.ts";
 export {
   ExecError,

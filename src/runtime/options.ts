@@ -12,7 +12,8 @@ import {
   value,
 } from "../options/options.ts";
 import { HoldfastError } from "../task/fault.ts";
-import { type DeclaredLimit, areLimits, type LimitOptions } from "./limits/limit-options.ts";
+import type { DeclaredLimit } from "./limits/limit-name.ts";
+import { areLimits, type LimitOptions } from "./limits/limit-options.ts";
 
 /** What a ttl that a client asks for applies to. */
 export type RequestedTtl = "result" | "task";

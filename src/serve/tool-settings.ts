@@ -5,7 +5,7 @@ import {
   type StandardSchemaV1,
   type StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
-import type { LimitName } from "../runtime/limits/limit-options.ts";
+import type { LimitName } from "../runtime/limits/limit-name.ts";
 import type { TimeSpan } from "../task/time.ts";
 import { isJsonObject, type JsonObject } from "../generation/message.ts";
 import type { Approval } from "./approval.ts";

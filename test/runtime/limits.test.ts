@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { LimitName } from "../../src/runtime/limits/limit-options.ts";
+import type { LimitName } from "../../src/runtime/limits/limit-name.ts";
 import type { LimitStore } from "../../src/store/limits.ts";
 import type { TaskSnapshot } from "../../src/task/record.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";

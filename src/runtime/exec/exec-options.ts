@@ -15,7 +15,8 @@ import {
   value,
 } from "../../options/options.ts";
 import { backoffOptions, type Backoff } from "../clock.ts";
-import { type LimitName, isLimitName } from "../limits/limit-options.ts";
+import type { LimitName } from "../limits/limit-name.ts";
+import { isLimitName } from "../limits/limit-options.ts";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 

@@ -5,7 +5,7 @@ import { attemptBegins, attemptFailed, endingOf, type Ending } from "../../task/
 import type { ListedEntry } from "../../store/store.ts";
 import type { HeldTask, TaskWatcher } from "../journal/held-task.ts";
 import { subject } from "../events/eventful-write.ts";
-import type { LimitName } from "../limits/limit-options.ts";
+import type { LimitName } from "../limits/limit-name.ts";
 import type { GiveBack } from "../limits/limits.ts";
 import { endOfLife, LifeLimit } from "../journal/run-life.ts";
 import { OutsideWaits } from "../journal/outside-waits.ts";

@@ -3,7 +3,7 @@ import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import { assertOptions, readOptions, type Read } from "../../options/options.ts";
 import { type Backoff, backoffProblem, type StoreClock } from "../clock.ts";
 import type { Run } from "../journal/run.ts";
-import type { LimitName } from "../limits/limit-options.ts";
+import type { LimitName } from "../limits/limit-name.ts";
 import type { GiveBack, RunLimits } from "../limits/limits.ts";
 import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";

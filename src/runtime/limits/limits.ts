@@ -12,7 +12,8 @@ import type { StoreChanges, TaskStore } from "../../store/store.ts";
 import type { Clock } from "../clock.ts";
 import { waitFor } from "../wait-for.ts";
 import { LimitLine } from "./limit-line.ts";
-import { type LimitName, assertLimits, type LimitOptions } from "./limit-options.ts";
+import type { LimitName } from "./limit-name.ts";
+import { assertLimits, type LimitOptions } from "./limit-options.ts";
 
 /** A waiting task that is dropped from memory asks again after this long at the latest, and no earlier than half of it. */
 const parkedMs = 120_000;

@@ -3,7 +3,8 @@ import type { TimeSpan } from "../../task/time.ts";
 import { numberKind, orKind } from "../../options/kind.ts";
 import { callback, number, options, row, tableOf, time, value } from "../../options/options.ts";
 import { type Backoff, backoffOptions } from "../clock.ts";
-import { type LimitName, isLimitName } from "../limits/limit-options.ts";
+import type { LimitName } from "../limits/limit-name.ts";
+import { isLimitName } from "../limits/limit-options.ts";
 
 class DeclaredPollOptions<T> {
   /** The pause before the next look, in milliseconds. */

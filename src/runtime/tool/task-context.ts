@@ -16,7 +16,8 @@ import type { EventName, EventSchemas, EventValue, EventWait } from "./declared-
 import type { AllOptions, CalledTool, CallRest, CallResult, PollOptions, ToolCall } from "./called-tool.ts";
 import { backoffOptions, type Backoff } from "../clock.ts";
 import type { WorkerExport, WorkerInput, WorkerOutput, WorkerOptions } from "../threads/worker-options.ts";
-import { type LimitName, isLimitName } from "../limits/limit-options.ts";
+import type { LimitName } from "../limits/limit-name.ts";
+import { isLimitName } from "../limits/limit-options.ts";
 import type { ArtifactOptions, ArtifactSource } from "./handler-return.ts";
 import type { TaskCaller } from "./task-caller.ts";
 
