@@ -123,6 +123,18 @@ const hostForm = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 /** A path that the web leaves as it is. Others are given to it to see. */
 const plainPath = /^(?:\/[\w-]+)+$/;
 
+/** Hosts that the web takes: clients send the same one with each request. */
+const takenHosts = new Set<string>();
+const mostTakenHosts = 100;
+
+function isTaken(host: string): boolean {
+  if (takenHosts.has(host)) return true;
+  if (!hostForm.test(host) || !URL.canParse(`http://${host}/`)) return false;
+  if (takenHosts.size >= mostTakenHosts) takenHosts.clear();
+  takenHosts.add(host);
+  return true;
+}
+
 /** What the web does not make a `Request` of. */
 const forbidden: readonly string[] = ["CONNECT", "TRACE", "TRACK"];
 
@@ -138,7 +150,7 @@ export function nodeRequest(
   const url = urlOf(incoming);
   const { host = "localhost" } = incoming.headers;
   const { method = "GET" } = incoming;
-  if (!url.startsWith("/") || !hostForm.test(host) || forbidden.includes(method)) return undefined;
+  if (!url.startsWith("/") || !isTaken(host) || forbidden.includes(method)) return undefined;
   const isPlain = plainPath.test(url);
   const path = isPlain ? url : (url.split(/[?#]/, 1)[0] ?? "");
   const address = `http://${host}${url}`;
@@ -260,13 +272,19 @@ function brokenOff(): Error {
   return new Error("The client aborted its request.");
 }
 
+/** A piece of a body. Somebody before us may have had the bytes made text. */
+function bytesOf(piece: Buffer | string, { readableEncoding }: IncomingMessage): Buffer {
+  return typeof piece === "string" ? Buffer.from(piece, readableEncoding ?? "utf8") : piece;
+}
+
 /** All of a body whose length was declared: one that comes in one piece, as small ones do, is there before its end is known. */
 function wholeOf(incoming: IncomingMessage): Promise<Uint8Array> {
   const declared = Number(incoming.headers["content-length"] ?? 0);
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const onData = (chunk: Buffer): void => {
+    const onData = (piece: Buffer | string): void => {
+      const chunk = bytesOf(piece, incoming);
       chunks.push(chunk);
       bytes += chunk.length;
       if (bytes >= declared) onEnd();
@@ -287,6 +305,7 @@ function wholeOf(incoming: IncomingMessage): Promise<Uint8Array> {
     // A client that left before anything was read causes no event any more.
     if (incoming.destroyed) return reject(brokenOff());
     incoming.on("data", onData).on("close", onBroken); // which comes after each error, too
+    incoming.resume(); // somebody before us may have let it wait
   });
 }
 
@@ -301,10 +320,10 @@ function bodyOf(incoming: IncomingMessage, isRead: () => boolean): ReadableStrea
       how();
     };
     const broken = (): void => end(() => controller.error(brokenOff()));
-    incoming.on("data", (chunk: Buffer) => {
+    incoming.on("data", (piece: Buffer | string) => {
       if (over) return;
       incoming.pause(); // until the next one is asked for
-      controller.enqueue(chunk);
+      controller.enqueue(bytesOf(piece, incoming));
     });
     incoming.once("end", () => end(() => controller.close()));
     incoming.once("error", broken).once("close", broken);

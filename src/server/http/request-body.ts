@@ -190,6 +190,7 @@ export class BodyReads {
   /** As `text`, for a body that declares to be small: read at once, which adapters do without a stream. */
   #small(request: HttpRequest, declared: number): Promise<string | Response> {
     const { maxBytes } = this.#limits;
+    const whole = request.arrayBuffer();
     return new Promise((resolve) => {
       const end = (text: string | Response): void => {
         if (!this.#reads.delete(read)) return;
@@ -198,7 +199,7 @@ export class BodyReads {
       };
       const read = this.#begin(end);
       this.#received(read, declared);
-      request.arrayBuffer().then(
+      whole.then(
         (bytes) => {
           if (bytes.byteLength > maxBytes) end(tooLarge(maxBytes));
           else end(isUtf8(bytes) ? utf8.decode(bytes) : notUtf8());

@@ -29,6 +29,33 @@ const parsers: [string, RequestHandler][] = [
   ["bytes", express.raw({ type: "*/*", limit: "100mb" })],
 ];
 
+const touches: [string, RequestHandler][] = [
+  [
+    "let wait",
+    (request, _, next) => {
+      request.pause();
+      setImmediate(next);
+    },
+  ],
+  [
+    "made text, and not read",
+    (request, _, next) => {
+      request.setEncoding("utf8");
+      next();
+    },
+  ],
+];
+
+it.each(touches)("reads a body that others have %s, however it comes", async (_, touch) => {
+  const { url, peer, errors } = await behind(touch);
+  expect((await peer.call("echo", { text: "größer" })).result).toMatchObject(text("echo"));
+  const body = ReadableStream.from([Buffer.from('{"jsonrpc":"2.0",'), Buffer.from('"id":1}')]);
+  const headers = { "Content-Type": "application/json" };
+  const streamed = { method: "POST", headers, body, duplex: "half" } as RequestInit;
+  expect((await fetch(url, streamed)).status).toBe(400); // understood: it is no request
+  expect(errors).toEqual([]);
+});
+
 it.each(parsers)("takes a body that was read as %s", async (_, parser) => {
   const { peer, errors } = await behind(parser);
   expect(await peer.ended(await peer.start("bare"))).toMatchObject({ result: text("bare") });

@@ -23,6 +23,8 @@ it.each<[string, string, number]>([
   ["a header without a name", head(": nothing"), 400],
   ["a header on two lines", head("X-Folded: a\r\n b"), 400],
   ["no host", get("/mcp"), 400],
+  ["a host with a port that there is not", discover().replace("localhost", "localhost:99999"), 400],
+  ["a host that is no address", discover().replace("localhost", "1.2.3.256"), 400],
   ["a host that is a path", get("/mcp", "Host: localhost/healthz?"), 400],
   ["a host with a password", get("/mcp", "Host: a:b@localhost"), 400],
   ["a target on another host", get("http://elsewhere/healthz", "Host: localhost"), 400],
