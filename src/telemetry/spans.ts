@@ -110,7 +110,7 @@ export function endSpan(span: Span, at?: TimeInput): void {
 
 /**
  * A context that shares the values of its parent. That of OpenTelemetry's API copies all values for each that is set, and tasks begin
- * contexts all the time.
+ * contexts all the time. Each key is in it once: code that begins the next context within the last one can do so for ever.
  */
 class LinkedContext implements Context {
   readonly #parent: Context;
@@ -128,11 +128,19 @@ class LinkedContext implements Context {
   }
 
   setValue(key: symbol, value: unknown): Context {
-    return new LinkedContext(this, key, value);
+    return new LinkedContext(this.#without(key), key, value);
   }
 
   deleteValue(key: symbol): Context {
-    return new LinkedContext(this, key);
+    return new LinkedContext(this.#without(key), key);
+  }
+
+  /** Without the link that sets the key. */
+  #without(key: symbol): Context {
+    const parent = this.#parent;
+    if (key === this.#key) return parent;
+    const others = parent instanceof LinkedContext ? parent.#without(key) : parent;
+    return others === parent ? this : new LinkedContext(others, this.#key, this.#value);
   }
 }
 

@@ -74,3 +74,13 @@ it("contexts of spans share what they inherit, and change nothing above them", (
   expect([tenant, region].map((key) => within.getValue(key))).toEqual(["acme", "eu"]);
   expect(traceApi.getSpan(traceApi.deleteSpan(below))).toBeUndefined();
 });
+
+it("begins a context within the last one as often as code does", () => {
+  const [tenant, turn] = [createContextKey("tenant"), createContextKey("turn")];
+  const span = traceApi.wrapSpanContext({ traceId: "1".repeat(32), spanId: "2".repeat(16), traceFlags: 1 });
+  let context = contextWith(span, ROOT_CONTEXT.setValue(tenant, "acme"));
+  for (let turns = 1; turns <= 20_000; turns++)
+    context = traceApi.setSpan(context.setValue(turn, turns), span);
+  expect([tenant, turn].map((key) => context.getValue(key))).toEqual(["acme", 20_000]);
+  expect(context.getValue(createContextKey("none"))).toBeUndefined();
+});
