@@ -166,9 +166,13 @@ async function lasts(holds: () => Promise<boolean>): Promise<boolean> {
  * While a stopped process holds the file, those of the others that wait for it say so. In one that was stopped, a handler may have had none of the
  * time that it gets to hear that its task or its caller is gone. And the machine is busy.
  */
-function isExpected(said: string, { wasStopped }: Pick<Victim, "wasStopped">): boolean {
+function isExpected(
+  said: string,
+  { wasStopped, mayHaveLostTasks }: Pick<Victim, "wasStopped" | "mayHaveLostTasks">,
+): boolean {
   return (
     said === "" ||
+    (mayHaveLostTasks && /"code":"(store_lost|fenced)"/.test(said)) ||
     (wasStopped && said.includes('"code":"handler_leaked"')) ||
     said.includes('"code":"store_failed"') ||
     /the event loop of process \d+ has not/.test(said)

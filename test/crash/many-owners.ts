@@ -12,6 +12,7 @@ import { Rests } from "./needless-runs.ts";
 import { onlookerAt, type Onlooker } from "./onlooker.ts";
 import { overlappingAttempts } from "./overlaps.ts";
 import { Pace, type Span } from "./pace.ts";
+import { longestStandstillMs } from "./standstills.ts";
 import { overlaps, toldCancels } from "./told-cancels.ts";
 import { wrongTries } from "./tries.ts";
 import type { VictimOptions } from "./victim.ts";
@@ -133,7 +134,7 @@ export async function expectKept({
   const lines = readLog(logFile);
   expect(rests.needlessRuns(lines, work.jobs)).toEqual([]);
   expect(toldCancels(work.jobs, lines, mayBeLate).missed).toEqual([]);
-  expect(overlappingAttempts(lines)).toEqual([]);
+  expect(overlappingAttempts(lines, longestStandstillMs(at.at))).toEqual([]);
   expect(repeatedSteps(lines)).toEqual([]);
   expect(wrongNaps(lines, await onlooker.napDeadlines(), mayBeLate)).toEqual([]);
   expect(wrongTries(await onlooker.tried(), lines)).toEqual([]);

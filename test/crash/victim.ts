@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import type { EventToSend, SentEvent } from "./event-streams.ts";
 import type { LogLine } from "./log.ts";
 import type { Place } from "../places/place.ts";
+import { longestStandstillMs, standstills } from "./standstills.ts";
 
 const script = fileURLToPath(new URL("./server.ts", import.meta.url));
 
@@ -27,6 +28,8 @@ export class Victim {
   readonly #exited: Promise<unknown>;
   /** Events of which it has not said what became of them. */
   readonly #events = new Map<string, (sent: SentEvent) => void>();
+  /** What was done to it. */
+  readonly #done: LogLine[] = [];
   #stderr = "";
   #wasStopped = false;
 
@@ -65,6 +68,12 @@ export class Victim {
   /** Whether it stood still at any time. */
   get wasStopped(): boolean {
     return this.#wasStopped;
+  }
+
+  /** Whether it stood still for so long that others may have taken its tasks. */
+  get mayHaveLostTasks(): boolean {
+    const longestMs = longestStandstillMs(this.#place.at);
+    return standstills(this.#done).some(({ since, until }) => until - since >= longestMs);
   }
 
   /** Its URL once it serves; undefined when it ended before. */
@@ -127,6 +136,7 @@ export class Victim {
 
   #log(event: "killed" | "stopped" | "continued"): void {
     const line: LogLine = { event, task: "", key: "", value: "", attempt: 0, pid: this.pid, at: Date.now() };
+    this.#done.push(line);
     appendFileSync(this.#logFile, `${JSON.stringify(line)}\n`);
   }
 }
