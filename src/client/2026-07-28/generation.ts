@@ -25,7 +25,6 @@ import { base64 } from "../../generation/base64.ts";
 import type { RawRequester } from "../transport/raw-requester.ts";
 import { requestWithTimeout } from "../transport/request-with-timeout.ts";
 import type { RemoteTask } from "../task/remote-task.ts";
-import { withProblems } from "../reply/readable-lists.ts";
 import { readReply, type Reply } from "../reply/reply.ts";
 import { withdrawMs, type CallAnswer, type TaskProtocol, type ToolCall } from "../task-protocol.ts";
 
@@ -47,12 +46,18 @@ export const extension: ClientGeneration = {
         headers.sent(message);
         return withoutTasksOnCall(message);
       },
-      rewriteIncoming: (message) => headers.received(message),
-      protocol: ({ requester, clock, server }) => {
-        headers.isUsed = true;
-        const meta = envelope(capabilities, clientInfo);
-        return new ExtensionProtocol({ requester, clock, meta, server, headers });
+      rewriteIncoming: (message) => {
+        headers.received(message);
+        return message;
       },
+      protocol: ({ requester, clock, server }) =>
+        new ExtensionProtocol({
+          requester,
+          clock,
+          meta: envelope(capabilities, clientInfo),
+          server,
+          headers,
+        }),
     };
   },
 };
@@ -180,8 +185,6 @@ export class ToolHeaders {
   readonly #wanted = new Map<string, readonly ParamHeader[]>();
   /** Ids of the SDK client's `tools/list` requests. */
   readonly #asked = new Set<RequestId>();
-  /** Whether the connection uses this revision: the tools of others may say what they like. */
-  isUsed = false;
 
   of(tool: string, args: unknown): Record<string, string> {
     return paramHeaders(this.#wanted.get(tool) ?? [], args);
@@ -192,13 +195,10 @@ export class ToolHeaders {
     if (isJSONRPCRequest(message) && message.method === "tools/list") this.#asked.add(message.id);
   }
 
-  /** Learns from a message for the SDK's client, which gets no tool that the revision has it drop (B-P-008). */
-  received(message: JSONRPCMessage): JSONRPCMessage {
-    if (!isJSONRPCResponse(message) || message.id === undefined || !this.#asked.delete(message.id))
-      return message;
-    if (!isJSONRPCResultResponse(message)) return message;
-    this.#learn(message.result);
-    return this.isUsed ? { ...message, result: withoutInvalidHeaders(message.result) } : message;
+  /** Observes the messages for the SDK's client. */
+  received(message: JSONRPCMessage): void {
+    if (!isJSONRPCResponse(message) || message.id === undefined || !this.#asked.delete(message.id)) return;
+    if (isJSONRPCResultResponse(message)) this.#learn(message.result);
   }
 
   /** Lists the tools again. If that fails, the known headers stay. */
@@ -220,17 +220,6 @@ export class ToolHeaders {
       this.#wanted.set(String(tool["name"]), readParamHeaders(tool["inputSchema"]) ?? []);
     }
   }
-}
-
-function withoutInvalidHeaders(list: JsonObject): JsonObject {
-  const { tools } = list;
-  if (!Array.isArray(tools)) return list;
-  const isInvalid = (tool: unknown): tool is JsonObject =>
-    isJsonObject(tool) && readParamHeaders(tool["inputSchema"]) === undefined;
-  const invalid = tools.filter(isInvalid);
-  if (invalid.length === 0) return list;
-  const problems = invalid.map(({ name }) => `tool ${JSON.stringify(name)}: its ${annotation} is invalid`);
-  return withProblems({ ...list, tools: tools.filter((tool: unknown) => !isInvalid(tool)) }, problems);
 }
 
 /** A tool's argument that is repeated in a header, so that proxies can route by it. */

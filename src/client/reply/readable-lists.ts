@@ -57,11 +57,6 @@ export function problemsOf(list: unknown): readonly string[] {
   return Array.isArray(problems) ? problems.map(String) : [];
 }
 
-/** The list, which has these problems too. */
-export function withProblems(list: JsonObject, problems: readonly string[]): JsonObject {
-  return problems.length === 0 ? list : withMeta(list, { [problemsKey]: [...problemsOf(list), ...problems] });
-}
-
 /**
  * Reads the lists that the SDK's client asks for before it does: it would refuse a whole list for one item. A bad item is left out, a bad
  * part of an item that can do without it is, and both are named in the list's `_meta`; see `problemsOf`. From a server's introduction, nulls
@@ -95,7 +90,8 @@ function readable(result: JsonObject, kind: ListKind): JsonObject {
   if (!Array.isArray(items)) return result;
   const problems: string[] = [];
   const read = items.map((item: unknown, index) => readItem(item, index, kind, problems));
-  return withProblems({ ...rest, [kind.member]: read.filter((item) => item !== undefined) }, problems);
+  const list = { ...rest, [kind.member]: read.filter((item) => item !== undefined) };
+  return problems.length === 0 ? list : withMeta(list, { [problemsKey]: problems });
 }
 
 function readItem(
