@@ -194,9 +194,13 @@ it("drops tools of a list whose headers are not valid, and repeats the parameter
     { name: "render_report", inputSchema: wants("Re gion") },
     { name: "publish_report", inputSchema: wants("Region") },
   ];
-  server.script("tools/list", { result: { resultType: "complete", tools, ttlMs: 0, cacheScope: "private" } });
-  const listed = await client.sdk.listTools();
-  expect(listed.tools.map(({ name }) => name)).toEqual(["publish_report"]);
+  const list = { result: { resultType: "complete", tools, ttlMs: 0, cacheScope: "private" } };
+  server.script("tools/list", list, list);
+  for (const listed of [await client.sdk.listTools(), await client.listTools()])
+    expect(listed.tools.map(({ name }) => name)).toEqual(["publish_report"]);
+  server.script("tools/list", list);
+  const { problems } = await client.listTools();
+  expect(problems).toEqual(['tool "render_report": its x-mcp-header is invalid']);
   server.script("tools/call", { result: { resultType: "complete", ...sent } });
   await client.callTool("publish_report", { region: "eu" });
   expect(server.of("tools/call")[0]?.headers["mcp-param-region"]).toBe("eu");

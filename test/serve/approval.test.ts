@@ -8,6 +8,7 @@ import type { Tasks } from "../../src/server/tasks.ts";
 import { InMemorySession } from "../kit/in-memory-session.ts";
 import { createEventHandler } from "holdfast/http";
 import type { TasksOptions } from "holdfast";
+import { memoryDatabase, memoryStore } from "holdfast/memory";
 import { startServer, type StartedServer } from "../kit/server.ts";
 import { StatelessClient } from "../kit/stateless-client.ts";
 import { service } from "./openapi/jobs.ts";
@@ -246,21 +247,29 @@ it("records who decided by a link, and what was decided first counts", async () 
   expect(actors).toEqual(won === 1 ? [`link to ${new URL(url).host}`] : ["ann"]);
 });
 
-it("takes nothing from a link whose time is over, also where no process has ended the wait", async () => {
+it("takes nothing from a link whose time is over, also where no process has ended the wait, and ends none because the clock is set ahead", async () => {
   const { url, received } = await service((_, response) => void response.writeHead(202).end());
   const link = { notify: url, allow: ["127.0.0.1"], timeoutMs: "1h" } as const;
-  const { server, tasks } = await serving(
-    { by: "operator", link },
-    { eventsUrl: "https://tools.example/events" },
-  );
-  const events = createEventHandler(tasks);
+  const database = memoryDatabase();
+  const shared = (): Partial<TasksOptions> & Pick<TasksOptions, "store"> => ({
+    store: memoryStore(database),
+    eventsUrl: "https://tools.example/events",
+  });
+  const { server, tasks } = await serving({ by: "operator", link }, shared());
   const session = await InMemorySession.open(server, { capabilities: {} });
   session.call("echo", { word: "hi" });
   await vi.waitUntil(() => received.length > 0, { timeout: 10_000 });
   const { task, link: address } = JSON.parse(received[0]?.body ?? "") as { task: string; link: string };
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_600_000 });
   onTestFinished(() => void vi.useRealTimers());
-  const pressed = await events.fetch(new Request(`${address}?approve=true`, { method: "POST" }));
-  expect([pressed.status, await pressed.text()]).toEqual([410, expect.stringContaining("It is too late")]);
+  const press = async (pressed: Tasks): Promise<readonly [number, string]> => {
+    const request = new Request(`${address}?approve=true`, { method: "POST" });
+    const answer = await createEventHandler(pressed).fetch(request);
+    return [answer.status, await answer.text()];
+  };
+  const { tasks: without } = await startServer(() => undefined, shared());
+  expect(await press(without)).toEqual([410, expect.stringContaining("It is too late")]);
   expect((await tasks.admin.show(task)).questions).toHaveLength(1);
+  // This process has seen how the clock was set: for it, none of the hour has passed.
+  expect(await press(tasks)).toEqual([200, expect.stringContaining("Approved")]);
 });

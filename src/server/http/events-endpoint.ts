@@ -124,9 +124,11 @@ class EventRequests {
     ]);
     // All of it: the status of the task is cut.
     const asks = (JSON.parse(question?.request ?? "{}") as { readonly message?: string }).message;
-    // There may be no process that ends a wait whose time is over.
+    // There may be no process that ends a wait whose time is over. A clock that was set ahead ends none.
     const isOver = [link, question].some(
-      (each) => typeof each?.doneAt === "number" || (each?.deadlineAt ?? Infinity) <= clock.now(),
+      (each) =>
+        each !== undefined &&
+        (each.doneAt !== null || clock.afterJumps(each.deadlineAt ?? Infinity, each.begunAt) <= clock.now()),
     );
     if (typeof question?.value === "string") return { state: endOf(question.value), asks };
     return { state: isOver || task === undefined || isTerminal(task.state) ? "gone" : "open", asks };
