@@ -4,6 +4,7 @@ import type { McpUpstreamOptions } from "../serve/mcp/mcp-options.ts";
 import type { ToolSource } from "../serve/source.ts";
 import type { Tasks } from "../server/tasks.ts";
 import type { InputMethod } from "../task/journal.ts";
+import { HoldfastError } from "../task/fault.ts";
 import type { TimeSpan } from "../task/time.ts";
 
 /** A tool of a server, as a model sees it. */
@@ -52,6 +53,12 @@ const toolPolicy = tableOf<ToolPolicy>(DeclaredToolPolicy);
 /** Throws `configuration` for a policy that is none: nothing that was to be agreed to is called for a mistake. */
 export function assertPolicy(tool: HostTool, given: unknown): asserts given is ToolPolicy {
   assertOptions(`The policy of ${tool.name}`, given, toolPolicy);
+  // Which has no names that could be wrong, and would ask for nothing.
+  if ("then" in given)
+    throw new HoldfastError(
+      "configuration",
+      `The policy of ${tool.name} is a promise. Return it at once: policy cannot be async.`,
+    );
 }
 
 /** A call that somebody has to agree to. */

@@ -58,7 +58,9 @@ test("a call is waited for, and the same id is the same call", async () => {
   });
 });
 
-test.each([{ approve: "yes" }, { aprove: true }, { mode: "later" }, { foregroundMs: "x" }, 5])(
+const none = [{ approve: "yes" }, { aprove: true }, { mode: "later" }, { foregroundMs: "x" }, 5];
+
+test.each([...none, Promise.resolve({ approve: true })])(
   "a policy that is none, %j, lets no call through",
   async (policy) => {
     const compile = vi.fn(async () => text("compiled"));

@@ -178,3 +178,27 @@ test("a connection that the webhook has closed before the next message is no fai
   poster.close();
   await new Promise((resolve) => server.close(resolve));
 });
+
+test("a message at which the webhook closes its connection is sent twice at once, however many wait for messages", async () => {
+  const received: string[] = [];
+  const held: (() => void)[] = [];
+  const server = createServer((request, answer) => {
+    request.setEncoding("utf8").on("data", (body: string) => {
+      received.push(body);
+      if (body === "poison") request.socket.destroy();
+      else if (held.push(() => answer.end()) === 3) for (const end of held) end();
+    });
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  const poster = new Poster(new URL(`http://127.0.0.1:${port}/`), {
+    lookup: checkedLookup(none),
+    connections: 3,
+  });
+  const post = async (body: string) => poster.post({ headers: {}, body }, AbortSignal.timeout(10_000));
+  await Promise.all([post("1"), post("2"), post("3")]);
+  await expect(post("poison")).rejects.toThrow("socket hang up");
+  expect(received.filter((body) => body === "poison")).toHaveLength(2);
+  poster.close();
+  await new Promise((resolve) => server.close(resolve));
+});

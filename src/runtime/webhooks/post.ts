@@ -18,15 +18,19 @@ const mostAnswerBytes = 16 * 1024;
  */
 export class Poster {
   readonly #url: URL;
-  readonly #agent: HttpAgent;
+  readonly #kept: HttpAgent;
+  /** Whose connections have sent nothing before. */
+  readonly #fresh: HttpAgent;
 
   constructor(
     url: URL,
     { lookup, connections }: { readonly lookup: LookupFunction; readonly connections: number },
   ) {
     this.#url = url;
-    const options = { keepAlive: true, maxSockets: connections, lookup };
-    this.#agent = url.protocol === "https:" ? new HttpsAgent(options) : new HttpAgent(options);
+    const Agent = url.protocol === "https:" ? HttpsAgent : HttpAgent;
+    const options = { maxSockets: connections, lookup };
+    this.#kept = new Agent({ ...options, keepAlive: true });
+    this.#fresh = new Agent(options);
   }
 
   /**
@@ -34,13 +38,17 @@ export class Poster {
    * the rest. Rejects if no answer begins before that. An answer that switches protocols ends at once.
    */
   post(message: Message, signal: AbortSignal): Promise<PostAnswer> {
+    return this.#post(message, signal, this.#kept);
+  }
+
+  #post(message: Message, signal: AbortSignal, agent: HttpAgent): Promise<PostAnswer> {
     const { headers, body } = message;
     return new Promise((resolve, reject) => {
       const request = this.#url.protocol === "https:" ? httpsRequest : httpRequest;
       const length = String(Buffer.byteLength(body));
       const options = {
         method: "POST",
-        agent: this.#agent,
+        agent,
         headers: { ...headers, "content-length": length },
         signal,
       };
@@ -58,8 +66,10 @@ export class Poster {
       });
       sent.on("error", (error: NodeJS.ErrnoException) => {
         if (isAnswered) return; // its answer closes
-        // The webhook has closed a connection that waited for its next message: it has failed nothing.
-        if (sent.reusedSocket && error.code === "ECONNRESET") resolve(this.post(message, signal));
+        // The webhook has closed a connection that waited for its next message: it has failed nothing. Or it fails at this one, and more tries
+        // at once would be as many more failures.
+        if (sent.reusedSocket && error.code === "ECONNRESET")
+          resolve(this.#post(message, signal, this.#fresh));
         else reject(error);
       });
       sent.on("close", () => {
@@ -70,7 +80,8 @@ export class Poster {
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#kept.destroy();
+    this.#fresh.destroy();
   }
 }
 
