@@ -124,6 +124,8 @@ export class ListChanges {
   readonly #clock: Pick<Clock, "after">;
   readonly #onError: (error: unknown) => void;
   readonly #listeners = new Set<() => void>();
+  /** Those that were there at a change. */
+  #told = new Set<() => void>();
   #shown: readonly (readonly unknown[])[];
   #due = false;
 
@@ -144,14 +146,19 @@ export class ListChanges {
   #changed(): void {
     const before = this.#shown;
     this.#shown = this.#look();
-    if (this.#due || isSame(before, this.#shown)) return;
+    if (isSame(before, this.#shown)) return;
+    for (const listener of this.#listeners) this.#told.add(listener); // who comes later finds the new tools
+    if (this.#due) return;
     this.#due = true;
     this.#clock.after(togetherMs, () => this.#announce());
   }
 
   #announce(): void {
     this.#due = false;
-    for (const listener of this.#listeners) {
+    const told = this.#told;
+    this.#told = new Set();
+    for (const listener of told) {
+      if (!this.#listeners.has(listener)) continue;
       try {
         listener();
       } catch (error) {

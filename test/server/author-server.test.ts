@@ -120,3 +120,18 @@ it("refuses a server that takes one of our names, and a factory that returns non
     await expect(made).rejects.toMatchObject({ code: "configuration" });
   }
 });
+
+it("tells of changed tools whoever was there at the change, and not who came after it", async () => {
+  const registry = new Registry();
+  const clock = new FakeClock();
+  const changes = new ListChanges(registry, clock, () => undefined);
+  const told: string[] = [];
+  changes.subscribe(() => told.push("before"));
+  registry.add("late", {}, () => text("x"));
+  changes.subscribe(() => told.push("after"));
+  await clock.advance(1_000);
+  expect(told).toEqual(["before"]);
+  registry.add("later", {}, () => text("x"));
+  await clock.advance(1_000);
+  expect(told).toEqual(["before", "before", "after"]);
+});
