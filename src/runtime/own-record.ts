@@ -16,12 +16,12 @@ export async function listVisible(
   { scope, after, limit }: ListPage,
 ): Promise<readonly TaskRecord[]> {
   const owner = { generation, principal, ...(scope === undefined ? {} : { scope }) };
-  const now = clock.pastForAll;
+  const now = clock.pastForAll; // of those that began since a jump, some are gone by then
   const tasks: TaskRecord[] = [];
   for (let before = after ?? null; tasks.length < limit;) {
     const wanted = limit - tasks.length;
     const page = await store.list(owner, before, wanted, now);
-    tasks.push(...page.filter((task) => hasScopes(task, scopes)));
+    tasks.push(...page.filter((task) => hasScopes(task, scopes) && !isGone(task, clock)));
     const last = page.at(-1);
     if (page.length < wanted || last === undefined) break;
     before = last.id;

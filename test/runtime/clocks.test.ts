@@ -206,6 +206,21 @@ describe("a clock that is set ahead", () => {
     expect((await process.ended(after)).task.state).toBe("settled");
   });
 
+  it("and set right again lets a task that rests end in time", async () => {
+    const handler: Handler = (_, task) => task.elicit("q", question).then(() => text("done"));
+    const asks = { config: { ttlMs: hour, concurrency: 1 }, handler };
+    const process = await Process.started({ tools: { asks } });
+    const id = await process.callId("asks");
+    await process.asked(id);
+    await process.clock.advance(2_000);
+    process.clock.jump(day);
+    for (let passed = 0; passed < 10; passed++) await process.clock.advance(minute);
+    process.clock.jump(-day);
+    for (let passed = 0; passed < 50; passed++) await process.clock.advance(minute);
+    await process.clock.advance(2_000);
+    expect(await process.store.get(id)).toMatchObject({ state: "settled" });
+  });
+
   it("keeps a result for its time, and the next one too", async () => {
     const process = await Process.started({
       tools: { quick: () => text("done") },
@@ -223,8 +238,11 @@ describe("a clock that is set ahead", () => {
     await process.clock.advance(2 * minute);
     await expect(process.get(before)).rejects.toMatchObject({ code: "unknown_task" });
     expect(bodyOf(await process.get(after))).toEqual(text("done"));
+    const listed = () => process.runtime.list(nobody, { limit: 10 });
+    expect((await listed()).map(({ id }) => id)).toEqual([after]);
     await process.clock.advance(hour);
     await expect(process.get(after)).rejects.toMatchObject({ code: "unknown_task" });
+    expect(await listed()).toEqual([]);
   });
 });
 

@@ -100,6 +100,7 @@ export class Sweeper {
   /** The clock has jumped: what was due late may be due now. If it was set back, what waits may be due earlier than its row says. */
   look(isSetBack: boolean): void {
     this.#setBack ||= isSetBack;
+    if (isSetBack) this.#later.clear(); // their times would now come that much later
     if (this.#setBack) this.consider(0);
     else if (this.#sweeping === undefined) this.#arm(this.#armedFor);
   }
