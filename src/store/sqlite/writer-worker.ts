@@ -30,6 +30,8 @@ interface Connection {
   readonly db: DatabaseSync;
   readonly statements: Statements;
   readonly writer: GroupWriter;
+  /** What the database may grow to. */
+  limit: number | null;
 }
 
 type Failure = Pick<Extract<WriterAnswer, { type: "failed" }>, "problem" | "code">;
@@ -52,7 +54,8 @@ function connectWriter(): Connection {
   statements.codec = codec;
   const lives = (id: string): boolean => isLocked(path, id);
   const log = new ChangeLog(statements, owner.id);
-  return { db, statements, writer: new GroupWriter(statements, path, owner.id, lives, log) };
+  const writer = new GroupWriter(statements, path, owner.id, lives, log);
+  return { db, statements, writer, limit: options.maxBytes };
 }
 
 function open(): WriterAnswer {
@@ -102,9 +105,9 @@ function commit(commands: readonly WriterCommand[], maxBytes: number | null): Co
   if (!isOwner) joinOwners(connection);
   const { busyTimeoutMs } = options;
   const patienceMs = isBlocked ? Math.min(blockedTimeoutMs, busyTimeoutMs) : busyTimeoutMs;
-  if (maxBytes !== options.maxBytes) limitSize(connection.db, maxBytes);
+  if (maxBytes !== connection.limit) limitSize(connection.db, maxBytes);
+  connection.limit = maxBytes;
   const group = connection.writer.commit(commands, patienceMs);
-  if (maxBytes !== options.maxBytes) limitSize(connection.db, options.maxBytes);
   isBlocked = false;
   return commands.some(isMark) ? { ...group, answers: marked(commands, group.answers, connection) } : group;
 }

@@ -1,5 +1,8 @@
+import { writeFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
+import { startWriterThread, Writer } from "../../../src/store/sqlite/writer.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
 import {
   createQueued,
@@ -9,6 +12,7 @@ import {
   settleAs,
 } from "../../../src/testing/sample-task.ts";
 import { runChild } from "./child.ts";
+import { someOwner } from "./some-owner.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
 const temp = useTempDirectory();
@@ -146,6 +150,35 @@ describe("a database that has reached `maxBytes`", () => {
     await expect(other.write(createQueued("new"))).rejects.toMatchObject({ code: "store_failed" });
     expect(await other.write({ type: "cancel", now: noon, id: first })).toMatchObject({ ok: true });
     expect(await other.write({ type: "delete", now: noon, id: first })).toEqual({ ok: true });
+  });
+
+  test("keeps its limit where another program locks it before the ends of a refused group are written", async () => {
+    const store = await temp.open("tasks.db", { maxBytes });
+    const [first = ""] = await fill(store);
+    await store.close();
+    const file = temp.path("worker.mjs");
+    await writeFile(
+      file,
+      `import { DatabaseSync } from "node:sqlite"; import { workerData } from "node:worker_threads";
+      const { exec } = DatabaseSync.prototype;
+      let other;
+      DatabaseSync.prototype.exec = function (sql) {
+        exec.call(this, sql);
+        if (!sql.startsWith("PRAGMA max_page_count")) return;
+        other?.close();
+        other = undefined;
+        if (!sql.endsWith(" = ${Math.floor((maxBytes * 9) / 8 / 4096)}")) return;
+        other = new DatabaseSync(workerData.path);
+        exec.call(other, "BEGIN IMMEDIATE");
+      };
+      await import("${new URL("../../../src/store/sqlite/writer-worker.ts", import.meta.url).href}");`,
+    );
+    const options = { path: temp.path(), owner: someOwner(), busyTimeoutMs: 1, maxBytes, migrate: true };
+    const writer = await Writer.start(startWriterThread(options, pathToFileURL(file)), () => undefined);
+    const ends = [writer.write(createQueued("new")), writer.write({ type: "cancel", now: noon, id: first })];
+    for (const end of ends) await expect(end).rejects.toThrow("is locked by another program");
+    await expect(writer.write(createQueued("new"))).rejects.toThrow("has reached its maxBytes");
+    await writer.stop();
   });
 
   test("keeps results that do not fit into an eighth more waiting, and no cancel behind them", async () => {
