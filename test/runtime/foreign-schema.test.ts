@@ -59,7 +59,10 @@ it.each(schemas)("takes whatever %j takes, and not everything", (schema) => {
   expect(foreign["~standard"].jsonSchema.input({ target: "draft-2020-12" })).toEqual(schema);
 });
 
-it("takes every value where a schema is none, or so large that to read it takes long", () => {
+const many = <Item>(item: (index: number) => Item): Item[] =>
+  Array.from({ length: 200 }, (_, index) => item(index));
+
+it("takes every value where a schema is none, or so large that to read it, or to try all of it for each item, takes long", () => {
   let deep: object = { type: "string" };
   for (let level = 0; level < 5_000; level++) deep = { allOf: [deep] };
   const wide = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`p${index}`, text]));
@@ -67,8 +70,13 @@ it("takes every value where a schema is none, or so large that to read it takes 
     { type: "nonsense" },
     { type: "object", allOf: [deep] },
     { type: "object", properties: wide },
+    { type: "object", properties: { p1: text, list: { items: { anyOf: many(() => text) } } } },
+    { type: "object", properties: { p1: text, list: { items: { enum: many(String) } } } },
+    { type: "object", anyOf: many(() => ({ properties: { p1: text }, additionalProperties: text })) },
   ])
     expect(takes(foreignSchema(schema), { p1: 5 })).toBe(true);
+  for (const once of [{ anyOf: many(() => text) }, { enum: many(String) }])
+    expect(takes(foreignSchema({ properties: { p1: once } }), { p1: 5 })).toBe(false);
 });
 
 it("finds the parts of a text in one pass", () => {

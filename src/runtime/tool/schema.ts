@@ -148,6 +148,8 @@ function foreignValidator(): AjvJsonSchemaValidator {
 /** Larger and deeper schemas are not checked: to compile them takes long. */
 const mostForeignParts = 2_000;
 const deepestForeign = 30;
+/** Of alternatives for each item of a list, or each member of an object: what is as long as the list takes so many times as long. */
+const mostForEach = 100;
 
 /** Keywords that need one look at a value. */
 const bounded: ReadonlySet<string> = new Set(
@@ -156,27 +158,46 @@ const bounded: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Where a part of a schema is. */
+interface Place {
+  readonly depth: number;
+  /** Below the items of a list, or the members of an object. */
+  readonly isEach: boolean;
+  /** Below an alternative. */
+  readonly isChoice: boolean;
+}
+
 /** A schema that takes everything that this one takes, and perhaps more, and whose check is quick. */
 function boundedPart(json: JsonFields): JsonFields {
   let parts = 0;
-  const partOf = (schema: unknown, depth: number): unknown => {
-    if (++parts > mostForeignParts || depth > deepestForeign) throw new RangeError("The schema is too large");
+  let forEach = 0;
+  const count = (more: number, isForEach: boolean): void => {
+    parts += more;
+    if (isForEach) forEach += more;
+    if (parts > mostForeignParts || forEach > mostForEach) throw new RangeError("The schema is too large");
+  };
+  const partOf = (schema: unknown, place: Place): unknown => {
+    count(place.depth > deepestForeign ? Infinity : 1, place.isChoice && place.isEach);
     if (!isFields(schema)) return schema !== false;
+    const below = { ...place, depth: place.depth + 1 };
+    const each = { ...below, isEach: true };
     const part: Record<string, unknown> = {};
     for (const [keyword, value] of Object.entries(schema)) {
+      if (Array.isArray(value) && bounded.has(keyword))
+        count(value.length, place.isEach && keyword === "enum");
       if (bounded.has(keyword)) part[keyword] = value;
       else if (keyword === "properties" && isFields(value))
         part[keyword] = Object.fromEntries(
-          Object.entries(value).map(([name, each]) => [name, partOf(each, depth + 1)]),
+          Object.entries(value).map(([name, property]) => [name, partOf(property, below)]),
         );
       else if ((keyword === "allOf" || keyword === "anyOf") && Array.isArray(value))
-        part[keyword] = value.map((each) => partOf(each, depth + 1));
+        part[keyword] = value.map((choice) => partOf(choice, { ...below, isChoice: true }));
       else if (keyword === "items" && isFields(value) && !("prefixItems" in schema))
-        part[keyword] = partOf(value, depth + 1);
+        part[keyword] = partOf(value, each);
       else if (keyword === "additionalProperties" && !("patternProperties" in schema))
-        part[keyword] = partOf(value, depth + 1);
+        part[keyword] = partOf(value, each);
     }
     return part;
   };
-  return partOf(json, 0) as JsonFields;
+  return partOf(json, { depth: 0, isEach: false, isChoice: false }) as JsonFields;
 }
