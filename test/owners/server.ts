@@ -11,6 +11,7 @@ import { Gates } from "../peers/gates.ts";
 import { storeAt } from "../places/store-at.ts";
 
 const [way = "", database = "", folder = "", ...names] = process.argv.slice(2);
+const { BUSY_TIMEOUT_MS, LEASE_MS } = process.env;
 const gates = new Gates(folder);
 const inputSchema = z.object({ word: z.string() });
 const requestedSchema = { type: "object" as const, properties: { name: { type: "string" as const } } };
@@ -18,7 +19,10 @@ const requestedSchema = { type: "object" as const, properties: { name: { type: "
 const expected: readonly string[] = ["store_failed", "newer_version"];
 
 const tasks = createTasks({
-  store: storeAt(database),
+  store: storeAt(database, {
+    ...(BUSY_TIMEOUT_MS !== undefined && { busyTimeoutMs: Number(BUSY_TIMEOUT_MS) }),
+    ...(LEASE_MS !== undefined && { leaseMs: Number(LEASE_MS) }),
+  }),
   roles: way === "http-only" ? ["serve"] : ["serve", "work"],
   concurrency: 1,
   crashBackoffMs: 10,

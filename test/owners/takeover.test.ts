@@ -56,8 +56,25 @@ it.each(fullForm || onPostgres ? (["SIGCONT", "SIGKILL"] as const) : (["SIGKILL"
   },
 );
 
+it.runIf(onPostgres)("begins no step of a task that others took while its process was stopped", async () => {
+  const owners = await Owners.inNewFolder({ LEASE_MS: "3000" });
+  const stopped = await owners.start("gated");
+  const other = await owners.start("gated");
+  const { reference } = await (await stopped.client()).startTool("gated", { word: "taken" });
+  await owners.logged("(waits)", "taken");
+  await stopped.send("SIGSTOP");
+  await owners.logged("(waits)", "taken", 2);
+  owners.openGate("taken");
+  const handle = await (await other.client()).resume(reference);
+  expect(await handle.result({ timeoutMs: 20_000 })).toMatchObject(text("TAKEN taken"));
+  await stopped.send("SIGCONT"); // its handler, too, finds the gate open
+  await owners.logged("(aborted)", "taken");
+  expect(owners.runnersOf("taken")).toEqual([stopped.pid, other.pid]);
+  expect(owners.stepsOf("taken")).toEqual(["first", "second"]);
+});
+
 it("refuses calls, and reads on, while a process that is stopped holds the database", async () => {
-  const owners = await Owners.inNewFolder({ HOLDFAST_SQLITE_BUSY_TIMEOUT: "500ms" });
+  const owners = await Owners.inNewFolder({ BUSY_TIMEOUT_MS: "2000" });
   const serving = [await owners.start("gated"), await owners.start("gated")];
   const clients = await Promise.all(serving.map((owner) => owner.client()));
   const [first, second] = clients;
