@@ -48,6 +48,8 @@ export class Owners {
   readonly leaseMs: number;
   /** When the last renewal that was acknowledged was sent. */
   #leased = { elapsed: -Infinity, at: -Infinity };
+  /** Whether nobody else could have the store open, at the last renewal: also nobody whose lease is over, who may go on. */
+  isAlone = false;
 
   /** Renewals have a connection of their own, `leases`: nothing else delays them. */
   constructor(
@@ -126,6 +128,7 @@ export class Owners {
     if (renewed !== undefined) this.#leased = sent;
     const [all, pausedTools] = await Promise.all([this.all(read), read.query(this.sql.paused)]);
     const others = all.filter(({ id }) => id !== this.id);
+    this.isAlone = others.every(({ retired }) => retired);
     const gone = others.filter(({ lives }) => !lives);
     const drainUntil = all.find(({ id }) => id === this.id)?.drainUntil ?? null;
     const paused = pausedTools.map((row) => textOrStored(row, pausedAt.tool));

@@ -159,7 +159,7 @@ class PostgresStore implements TaskStore {
     const looked = channel.looking();
     return this.#protection.renewed(async () => {
       const renewal = await owners.renew();
-      looked(renewal.others === 0 && renewal.gone.length === 0);
+      looked(owners.isAlone);
       return renewal;
     });
   }
