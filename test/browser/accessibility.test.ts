@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { hookOf } from "../webhooks/hooked-process.ts";
+import { answerWith, Receiver } from "../webhooks/receiver.ts";
 import { problemsOf } from "./chromium.ts";
 import { chromiumOfFile, patience } from "./chromium-of-file.ts";
 import { Site, type SiteNode } from "./site.ts";
@@ -72,7 +74,17 @@ function viewsOf(tasks: ReadonlyMap<string, string>): readonly View[] {
       path: "/refusals",
       shown: (visitor) => visitor.row("unauthorized server/discover").waitFor(),
     },
-    { name: "actions", path: "/actions", shown: (visitor) => visitor.row("Paused").waitFor() },
+    {
+      name: "actions",
+      path: "/actions",
+      shown: async (visitor) => {
+        await visitor.row("Paused").waitFor();
+        await visitor.page
+          .getByRole("button", { name: /^Resend message / })
+          .first()
+          .waitFor();
+      },
+    },
   ];
 }
 
@@ -81,8 +93,13 @@ const looks = (["light", "dark"] as const).flatMap((colorScheme) =>
 );
 
 it("nothing is in the way of anybody in either theme, wide or narrow", { timeout: 300_000 }, async () => {
+  await using receiver = await Receiver.start(answerWith(503));
   const site = await Site.inNewFolder();
-  const node = await site.serve();
+  const names = ["main", "of-a-team-with-quite-a-long-name"];
+  const node = await site.serve(
+    0,
+    names.map((name) => hookOf(receiver, { name })),
+  );
   const views = viewsOf(await severalTasks(site, node));
   const check = async ({ page }: Visitor, name: string): Promise<void> => {
     for (const { colorScheme, width } of looks) {

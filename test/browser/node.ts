@@ -1,18 +1,19 @@
-// A server with a dashboard, for tests in a browser: node node.ts STORE FOLDER PORT. Tells its port once it serves.
+// A server with a dashboard, for tests in a browser: node node.ts STORE FOLDER PORT WEBHOOKS. Tells its port once it serves.
 import { McpServer } from "@modelcontextprotocol/server";
-import { createTasks } from "holdfast";
+import { createTasks, type WebhookOptions } from "holdfast";
 import { serveHttp } from "holdfast/http";
 import { storeFromUrl } from "holdfast/store";
 import { Gates } from "../peers/gates.ts";
 import { operators } from "./operators.ts";
 import { addTools } from "./tools.ts";
 
-const [database = "", folder = "", port = "0"] = process.argv.slice(2);
+const [database = "", folder = "", port = "0", webhooks = "[]"] = process.argv.slice(2);
 // A suite that was killed leaves nothing behind.
 process.once("disconnect", () => process.exit(1));
 
 const tasks = createTasks({
   store: storeFromUrl(database),
+  webhooks: JSON.parse(webhooks) as readonly WebhookOptions[],
   crashBackoffMs: 10,
   stopDeadlineMs: 300,
   maxUnfinished: null,

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { WebhookOptions } from "holdfast";
 import { connect, type TaskClient } from "holdfast/client";
 import { onTestFinished } from "vitest";
 import { compileCache } from "../compile-cache.ts";
@@ -88,8 +89,8 @@ export class Site extends Signals {
   }
 
   /** Starts a server, at the port of one that was killed if it is given; resolves when it serves. */
-  async serve(port = 0): Promise<SiteNode> {
-    const child = fork(script, [this.#store, this.folder, String(port)], {
+  async serve(port = 0, webhooks: readonly WebhookOptions[] = []): Promise<SiteNode> {
+    const child = fork(script, [this.#store, this.folder, String(port), JSON.stringify(webhooks)], {
       env: { ...process.env, ...compileCache },
     });
     const ended = once(child, "exit").then(([code]) => {

@@ -6,8 +6,10 @@ import { Problem } from "./problem.tsx";
 interface Column<Row> {
   readonly title: string;
   readonly isNumber?: true;
-  /** `minor`: left out of a narrow window. */
-  readonly class?: "message" | "minor";
+  /** Whether its cells say what their rows are about. */
+  readonly isHeader?: true;
+  /** `name`: may be long, and wraps anywhere. `minor`: left out of a narrow window. */
+  readonly class?: "message" | "minor" | "name" | "name minor";
   readonly cell: (row: Row) => ComponentChildren;
 }
 
@@ -56,11 +58,17 @@ export function LoadedTable<Row>(props: LoadedTableProps<Row>): JSX.Element {
             <tbody>
               {rows.map((row) => (
                 <tr key={keyOf(row)}>
-                  {columns.map((column) => (
-                    <td key={column.title} class={classOf(column)}>
-                      {column.cell(row)}
-                    </td>
-                  ))}
+                  {columns.map((column) =>
+                    column.isHeader ? (
+                      <th key={column.title} scope="row" class={classOf(column)}>
+                        {column.cell(row)}
+                      </th>
+                    ) : (
+                      <td key={column.title} class={classOf(column)}>
+                        {column.cell(row)}
+                      </td>
+                    ),
+                  )}
                 </tr>
               ))}
             </tbody>

@@ -33,6 +33,13 @@ export function Ago({ at, now }: { readonly at: number; readonly now: number }):
   return <Time at={at}>{text}</Time>;
 }
 
+/** How long it is until something; its title has the exact time. */
+export function Until({ at, now }: { readonly at: number; readonly now: number }): JSX.Element {
+  const seconds = Math.ceil((at - now) / 1_000);
+  const text = seconds < 60 ? `in ${seconds} s` : `in ${durationText(seconds * 1_000)}`;
+  return <Time at={at}>{seconds < 1 ? "now" : text}</Time>;
+}
+
 /** When something was or will be. */
 export function Time({ at, children }: { readonly at: number; readonly children?: string }): JSX.Element {
   return (

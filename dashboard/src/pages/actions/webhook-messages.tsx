@@ -1,5 +1,5 @@
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { DeliveryQuery, TaskDelivery, WebhookBacklog } from "../../../../src/admin/task-parts.ts";
 import { useServices } from "../../api/services.ts";
 import { may } from "../../api/session.ts";
@@ -7,7 +7,7 @@ import { useLoaded } from "../../live/use-loaded.ts";
 import { useNow } from "../../live/use-now.ts";
 import { LoadedTable } from "../../parts/loaded-table.tsx";
 import { attempt } from "../../parts/notices.tsx";
-import { Ago } from "../../parts/time.tsx";
+import { Ago, Until } from "../../parts/time.tsx";
 import { Link } from "../../routing/link.tsx";
 import { taskPath } from "../../routing/task-path.ts";
 
@@ -34,7 +34,7 @@ export function WebhookMessages({ onChange }: { readonly onChange: () => void })
         keyOf={({ webhook }) => webhook}
         empty="No messages are waiting to be delivered."
         columns={[
-          { title: "Webhook", cell: ({ webhook }) => webhook },
+          { title: "Webhook", class: "name", isHeader: true, cell: ({ webhook }) => webhook },
           { title: "Waiting", isNumber: true, cell: ({ waiting }) => countText(waiting) },
           {
             title: "Oldest",
@@ -62,7 +62,7 @@ export function WebhookMessages({ onChange }: { readonly onChange: () => void })
         ]}
       />
       {load.value !== undefined && load.value.length > 0 && (
-        <Messages key={sent} webhooks={load.value.map(({ webhook }) => webhook)} onDone={done} />
+        <Messages webhooks={load.value.map(({ webhook }) => webhook)} sent={sent} onDone={done} />
       )}
     </>
   );
@@ -95,13 +95,14 @@ const kinds: readonly (readonly [text: string, query: DeliveryQuery])[] = [
 
 const pageSize = 50;
 
-function Messages({
-  webhooks,
-  onDone,
-}: {
+interface MessagesProps {
   readonly webhooks: readonly string[];
+  /** Changes when messages were sent again. */
+  readonly sent: number;
   readonly onDone: () => void;
-}): JSX.Element {
+}
+
+function Messages({ webhooks, sent, onDone }: MessagesProps): JSX.Element {
   const { admin, session } = useServices();
   const now = useNow();
   const [kind, setKind] = useState("Failed");
@@ -114,6 +115,10 @@ function Messages({
     limit: pageSize,
   };
   const load = useLoaded(JSON.stringify(query), () => admin.deliveries(query), often);
+  const { reload } = load;
+  useEffect(() => {
+    if (sent > 0) reload();
+  }, [sent, reload]);
   const next = load.value?.next ?? null;
   const filter = (
     <div class="periods" role="group" aria-label="Which messages">
@@ -161,23 +166,24 @@ function Messages({
         keyOf={({ seq }) => String(seq)}
         empty={next === null ? "No such messages." : "None among the newest of them."}
         columns={[
-          { title: "Webhook", cell: (row) => row.webhook },
-          { title: "Event", cell: ({ event }) => event.replaceAll("_", " ") },
           {
             title: "Task",
+            isHeader: true,
             cell: ({ taskId }) => (
               <Link to={taskPath(taskId)} class="task">
                 {taskId}
               </Link>
             ),
           },
-          { title: "Tool", class: "minor", cell: ({ tool }) => tool },
+          { title: "Event", cell: ({ event }) => event.replaceAll("_", " ") },
+          { title: "Webhook", class: "name", cell: (row) => row.webhook },
+          { title: "Tool", class: "name minor", cell: ({ tool }) => tool },
           { title: "Changed", cell: ({ at }) => <Ago at={at} now={now} /> },
           { title: "Tries", isNumber: true, cell: ({ tries }) => tries.toLocaleString() },
           {
             title: "Next try",
             cell: ({ nextAt }) =>
-              nextAt === null ? <span class="error">given up</span> : <Ago at={nextAt} now={now} />,
+              nextAt === null ? <span class="error">given up</span> : <Until at={nextAt} now={now} />,
           },
           {
             title: "Last error",
@@ -226,7 +232,9 @@ function Resend({ webhook, options, label, isNone, onDone }: ResendProps): JSX.E
     await attempt(
       () => admin.as(session.actor).resend(webhook, options),
       ({ resent }) =>
-        `${resent.toLocaleString()} ${resent === 1 ? "message" : "messages"} will be resent to ${webhook} within a minute.`,
+        resent === 0
+          ? `${webhook} has accepted it meanwhile.`
+          : `${resent.toLocaleString()} ${resent === 1 ? "message" : "messages"} will be resent to ${webhook} within a minute.`,
     );
     setBusy(false);
     onDone();
