@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { nobody, Process, text, type Handler } from "./harness.ts";
 
 const config = { onCrash: "resume" as const };
@@ -43,6 +44,25 @@ describe("progress", () => {
     const process = await Process.started({ tools: { tool } });
     const id = await process.callId("tool");
     expect(await progressAfter(process, id, 1_000)).toEqual({ progress: 9 });
+  });
+
+  it.each([
+    ["returns", async () => text("done")],
+    ["throws", async () => Promise.reject(new Error("no"))],
+    [
+      "asks",
+      (task: TaskContext) =>
+        task.elicit("q", { message: "?", requestedSchema: { type: "object", properties: {} } }),
+    ],
+  ] as const)("is stored as far as it was reported when the handler %s", async (_, then) => {
+    const tool: Handler = async (_args, task) => {
+      for (const n of [1, 2, 3]) task.progress(n);
+      await then(task);
+      return text("done");
+    };
+    const process = await Process.started({ tools: { tool } });
+    const id = await process.callId("tool");
+    expect(await progressAfter(process, id, 0)).toEqual({ progress: 3 });
   });
 
   it("stays where it was while an attempt after a crash catches up", async () => {

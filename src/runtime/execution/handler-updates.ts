@@ -193,7 +193,7 @@ class HandlerUpdates {
   }
 }
 
-/** Writes a handler's progress: the furthest report, and at most one per pause. */
+/** Writes a handler's progress: the furthest report, and at most one per pause, unless its caller hears something else before the next. */
 class ProgressReports {
   readonly #write: (progress: Progress) => Promise<unknown>;
   readonly #timers: Timers;
@@ -213,6 +213,13 @@ class ProgressReports {
     this.#writing = true;
     // Nobody waits for a report: when the attempt ends, or loses its task, the rest is dropped.
     this.#writeAll().catch(() => undefined);
+  }
+
+  /** Begins to write what waits for the end of the pause; resolves when that is written, or has failed. */
+  async written(): Promise<void> {
+    const progress = this.#latest;
+    this.#latest = undefined;
+    if (progress !== undefined) await this.#write(progress).catch(() => undefined);
   }
 
   async #writeAll(): Promise<void> {
@@ -263,9 +270,10 @@ export class HandlerReports {
     this.#progress.report(progress);
   }
 
-  /** Begins to write the changes so far, so that a write started now comes after them. */
+  /** Begins to write the changes and the progress so far, so that a write started now comes after them. */
   flush(): void {
     this.#updates.flush();
+    void this.#progress.written();
   }
 
   /** Resolves when all changes so far are written, or have failed. */
@@ -273,9 +281,14 @@ export class HandlerReports {
     return this.#updates.written();
   }
 
+  /** The same, and the progress. */
+  async said(): Promise<void> {
+    await Promise.all([this.#updates.written(), this.#progress.written()]);
+  }
+
   /** The same, and all lines. */
   async written(): Promise<void> {
-    await Promise.all([this.#updates.written(), this.#setup.run.setup.lines.written()]);
+    await Promise.all([this.said(), this.#setup.run.setup.lines.written()]);
   }
 
   async #change({ ttlMs, ...given }: HandlerChanges): Promise<void> {

@@ -101,13 +101,13 @@ export class HeldRun {
     const calls = new Calls({ ...waiting, services, task: this.task, record, origin, onCalled });
     this.effects = {
       ask: (...question) => {
-        this.#reports.flush(); // clients see the question with the status text that was set before it
+        this.#reports.flush(); // clients see the question with the status text and the progress before it
         return questions.ask(...question);
       },
       call: (...call) => calls.call(...call),
       waitForEvent: (key, name, options) => waitForEvent(waiting, key, name, options),
       eventUrl: (wait) => services.eventUrls.urlOf(wait),
-      nextRound: (next) => run.nextRound(next, () => this.#reports.changed()),
+      nextRound: (next) => run.nextRound(next, () => this.#reports.said()),
       sleep: (key, time) => sleep(run, this.task, this.#limit, timers, services.clock, key, time),
       update: (changes) => this.#underWay(this.#reports.update(changes)),
       append: (...line) => this.#underWay(run.setup.lines.append(...line)),

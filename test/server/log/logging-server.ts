@@ -10,6 +10,7 @@ async function work(_: unknown, task: TaskContext) {
   await task.log("debug", "a detail");
   await task.log("info", "begins");
   await task.log("error", "fails", [1]);
+  for (let n = 1; n <= 20; n++) task.progress(n, 20);
   return { content: [{ type: "text" as const, text: "done" }] };
 }
 

@@ -3,8 +3,8 @@ import { Client, type ClientCapabilities, StreamableHTTPClientTransport } from "
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { McpServer } from "@modelcontextprotocol/server";
 import type { DurableContext } from "holdfast";
-import { expect, it, onTestFinished } from "vitest";
-import { serveDurable } from "../durable-server.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { making, serveDurable } from "../durable-server.ts";
 import { type Message, text } from "../../kit/messages.ts";
 import { serve } from "../../kit/server.ts";
 import { SessionClient } from "../../kit/session-client.ts";
@@ -40,6 +40,18 @@ function hearing(capabilities: ClientCapabilities = {}): Hearing {
   return { client, heard, until };
 }
 
+/** What comes to a client, in its order: one that hears a report and its answer at the same time forgets the report. */
+function received({ transport }: Client): readonly unknown[] {
+  const messages: unknown[] = [];
+  const next = transport?.onmessage;
+  if (transport === undefined || next === undefined) throw new Error("The client is not connected.");
+  transport.onmessage = (message, extra) => {
+    messages.push(message);
+    next(message, extra);
+  };
+  return messages;
+}
+
 it("shows a client of the SDK the lines of its call over HTTP, and the newest one as progress", async () => {
   const { tools, say } = teller();
   const { http } = await serve({ tools, server: logging });
@@ -73,9 +85,11 @@ it("shows them over the pipes of a process", async () => {
     new StdioClientTransport({ command: process.execPath, args: [main], stderr: "inherit" }),
   );
   await client.setLoggingLevel("info");
+  const messages = received(client);
   for (const name of ["direct", "durable"]) {
     heard.length = 0;
-    expect(await client.callTool({ name })).toMatchObject(text("done"));
+    expect(await client.callTool({ name }, { onprogress: () => undefined })).toMatchObject(text("done"));
+    expect(messages.slice(-2)).toMatchObject([{ params: { progress: 20 } }, { result: text("done") }]);
     expect(heard).toEqual([
       { level: "info", logger: name, data: "begins" },
       { level: "error", logger: name, data: { text: "fails", data: [1] } },
@@ -113,6 +127,37 @@ it.each([
   expect(await client.callTool({ name: "work" })).toMatchObject(text("done"));
   expect(heard).toEqual(logged);
   expect(errors).toEqual([]);
+});
+
+describe.each([
+  ["2025-11-25", "legacy"],
+  ["2026-07-28", "auto"],
+] as const)("the client of a plain call in %s", (version, mode) => {
+  it.each(["sdk", "tasks"])("hears the last of many reports of %s before the answer", async (name) => {
+    const burst = 20;
+    const { url, server } = await serveDurable(
+      making((mcp) => {
+        mcp.registerTool("sdk", { task: "optional" }, async ({ mcpReq }: DurableContext) => {
+          const progressToken = mcpReq._meta?.progressToken ?? "";
+          for (let progress = 1; progress <= burst; progress++) {
+            await mcpReq.notify({ method: "notifications/progress", params: { progressToken, progress } });
+          }
+          return text("done");
+        });
+      }),
+    );
+    server.tasks.tool("tasks", {}, async (_, task) => {
+      for (let progress = 1; progress <= burst; progress++) task.progress(progress);
+      return text("done");
+    });
+    const client = new Client({ name: "desk", version: "1" }, { versionNegotiation: { mode } });
+    onTestFinished(() => client.close());
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+    expect(client.getNegotiatedProtocolVersion()).toBe(version);
+    const messages = received(client);
+    await client.callTool({ name }, { onprogress: () => undefined });
+    expect(messages.slice(-2)).toMatchObject([{ params: { progress: burst } }, { result: text("done") }]);
+  });
 });
 
 it("passes it on where the tool runs as a task of 2025-11-25", async () => {
