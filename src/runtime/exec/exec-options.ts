@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
 import type { ResourceLink } from "@modelcontextprotocol/server";
 import type { TimeSpan } from "../../task/time.ts";
 import { numberKind, orKind } from "../../options/kind.ts";
@@ -17,8 +19,6 @@ import {
 import { backoffOptions, type Backoff } from "../clock.ts";
 import type { LimitName } from "../limits/limit-name.ts";
 import { isLimitName } from "../limits/limit-options.ts";
-import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
 
 const isEnv = (given: unknown): boolean =>
   typeof given === "object" &&

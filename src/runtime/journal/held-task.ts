@@ -215,7 +215,6 @@ export class HeldTask implements TaskWriter {
     throw fenced;
   }
 
-  /** Stores a piece of an artifact. */
   /** Takes the pieces of an artifact. Throws if the task can have none. */
   pieces(key: string): PieceWriter {
     if (this.#isChild)
@@ -229,6 +228,7 @@ export class HeldTask implements TaskWriter {
     return blobs === undefined ? piecesInStore(this, key) : piecesInBlobs(this, key, blobs);
   }
 
+  /** Stores a piece of an artifact. */
   async writePiece(piece: HeldCommand<"write_piece">): Promise<void> {
     await this.write("write_piece", piece);
   }

@@ -1,11 +1,9 @@
-/**
- * Which code of the authors this thread has entered last, where another thread can read it: while this one is blocked, nobody here can say.
- * - It is noted only while a watchdog watches, in memory that both threads share.
- * - What is entered is certain until it returns its promise. What goes on after that is known from the async context, which only a debugger
- *   sees from outside.
- */
-
 import { AsyncLocalStorage } from "node:async_hooks";
+
+// Which code of the authors this thread has entered last, where another thread can read it: while this one is blocked, nobody here can say.
+// - It is noted only while a watchdog watches, in memory that both threads share.
+// - What is entered is certain until it returns its promise. What goes on after that is known from the async context, which only a debugger
+//   sees from outside.
 
 /** A handler, or a step of one. */
 export interface RunningCode {
