@@ -4,13 +4,13 @@ import { TaskClientError } from "../../client/task-client-error.ts";
 import { splitWords } from "../arguments/words.ts";
 import type { Given } from "../commands.ts";
 import type { Context, ServerOptions, WaitingOptions } from "../context.ts";
-
-type OpenOptions = Given<"open">["options"];
 import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { FoundServer } from "../server/find-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { withServer } from "../server/with-server.ts";
 import { isSessionName, type OpenSession } from "../session/open-sessions.ts";
+
+type OpenOptions = Given<"open">["options"];
 
 /** `holdfast open SERVER @NAME`: keeps a server's process, or its session over HTTP, for later commands. */
 export async function open(
