@@ -292,8 +292,10 @@ export class StoreClock implements Clock {
     this.#zeroBefore = zero;
     if (Math.abs(jump) < jumpMs) return;
     this.#jumped = true;
-    this.#jumps.push({ before: zero - jump + at, after: zero + at, at });
-    if (jump < 0) this.#setBackMs -= jump;
+    // Times are whole, but those that have elapsed are not.
+    const [before, after] = [Math.floor(zero - jump + at), Math.floor(zero + at)];
+    this.#jumps.push({ before, after, at });
+    this.#setBackMs += Math.max(0, before - after);
   }
 }
 

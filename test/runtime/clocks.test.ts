@@ -374,6 +374,27 @@ describe("the clock of a store", () => {
     expect([clock.now(), clock.offsetMs]).toEqual([start + 20, -80]);
   });
 
+  it.each([hour, -hour])("has whole times after a jump of %d ms, as stores require", async (ms) => {
+    const machine = new FakeClock();
+    const zero = machine.now();
+    let set = 0;
+    machine.now = () => Math.floor(zero + machine.elapsed()) + set;
+    const clock = new StoreClock(machine);
+    const begunAt = clock.now();
+    machine.suspend(0.37); // the time that has elapsed is not whole
+    set = ms;
+    clock.look(undefined, machine.elapsed());
+    await machine.advance(1_000);
+    const times = [
+      clock.now(),
+      clock.pastForAll,
+      clock.nowSince(begunAt),
+      clock.afterJumps(begunAt, begunAt),
+    ];
+    expect(times.filter((time) => !Number.isInteger(time))).toEqual([]);
+    expect(clock.afterJumps(begunAt, begunAt)).toBe(begunAt + ms);
+  });
+
   it("tells of jumps either way and of time without timers, and of nothing else", async () => {
     const machine = new FakeClock();
     const clock = new StoreClock(machine);
