@@ -262,7 +262,10 @@ const cases: Readonly<Record<string, (scribe: Scribe) => Promise<void>>> = {
 };
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"], now: Date.UTC(2026, 0, 1) });
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "Date", "performance"],
+    now: Date.UTC(2026, 0, 1),
+  });
 });
 afterEach(() => {
   vi.useRealTimers();
