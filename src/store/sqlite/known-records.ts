@@ -10,6 +10,17 @@ const most = 2_000;
 
 const dataVersion = "PRAGMA data_version";
 
+/** Sets the entry as the newest, and removes the oldest where there are more than `limit` then. */
+export function keepNewest<T>(entries: Map<string, T>, id: string, value: T, limit: number): void {
+  entries.delete(id);
+  entries.set(id, value);
+  if (entries.size <= limit) return;
+  for (const oldest of entries.keys()) {
+    entries.delete(oldest);
+    return;
+  }
+}
+
 /**
  * The records that a connection wrote last, so that a task is not read back before each of its writes. They are exactly what the database
  * contains: whatever else can change a row forgets them. Owners of a database in memory share them, but not with those who have other keys.
@@ -37,13 +48,7 @@ export class KnownRecords {
 
   /** It was written. */
   keep(record: TaskRecord, codec: Codec): void {
-    this.#records.delete(record.id); // it becomes the newest
-    this.#records.set(record.id, { record, codec });
-    if (this.#records.size <= most) return;
-    for (const oldest of this.#records.keys()) {
-      this.#records.delete(oldest);
-      return;
-    }
+    keepNewest(this.#records, record.id, { record, codec }, most);
   }
 
   forget(id: string): void {

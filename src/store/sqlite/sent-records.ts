@@ -1,4 +1,5 @@
 import type { TaskRecord } from "../../task/record.ts";
+import { keepNewest } from "./known-records.ts";
 import type { CommandAnswer, SentAnswer } from "./writer-connection.ts";
 
 /** The most tasks that each end remembers: those that were written last. */
@@ -43,14 +44,8 @@ export class SentRecords {
   }
 
   #remember(task: TaskRecord): void {
-    this.#last.delete(task.id); // it becomes the newest
-    if (task.finishedAt !== null) return;
-    this.#last.set(task.id, task);
-    if (this.#last.size <= this.#most) return;
-    for (const oldest of this.#last.keys()) {
-      this.#last.delete(oldest);
-      return;
-    }
+    if (task.finishedAt === null) keepNewest(this.#last, task.id, task, this.#most);
+    else this.#last.delete(task.id);
   }
 }
 
