@@ -24,7 +24,8 @@ import { type JsonObject, metaOf } from "../../generation/message.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { isRepeatable, type Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { type Answer, originOf, progressTokenOf, receivedBy, type ToolRequest } from "../request.ts";
+import { type Answer, progressTokenOf, type ToolRequest } from "../request.ts";
+import { answerWithTask, taskCallOf } from "../waiting-call.ts";
 import { notRepeatable, toolNotFound } from "../faults.ts";
 import { refusedAsTask } from "../plain/plain-policies.ts";
 import {
@@ -86,30 +87,22 @@ export function refuseCall(params: JsonObject, called: Called): void {
  */
 export async function createTask(tool: Tool, request: ToolRequest, session: TaskSession): Promise<Answer> {
   const { runtime, connection } = session;
-  const { params, signal, access, auth } = request;
+  const { params, access } = request;
   const validated = await validateArguments(tool, params["arguments"]);
   if (!validated.ok) throw new HoldfastError("invalid_params", validated.problem);
   const task = readTaskParams(params);
-  const { streams, principal } = connection;
+  const { streams, capabilities, principal } = connection;
   const idempotencyKey = readIdempotencyKey(metaOf(params), principal);
-  signal.throwIfAborted(); // before there is a task
   const requestor = requestorWith(session, access);
-  const origin = originOf(request, connection.capabilities, runtime.registry, streams.sessionKey);
-  const created = await runtime.create({
-    ...requestor,
-    requiredScopes: access?.neededFor(tool.name) ?? [],
-    tool: tool.name,
-    arguments: params["arguments"],
-    origin,
-    credentials: auth?.credentials,
-    received: receivedBy(tool, request),
+  const call = {
+    ...taskCallOf(runtime.registry, tool, request, { requestor, capabilities, session: streams.sessionKey }),
     ...(task?.ttlMs === undefined ? {} : { ttlMs: task.ttlMs }),
-    ...(tool.prepare === undefined ? {} : { prepareInTask: true }),
+    ...(tool.prepare === undefined ? {} : { prepareInTask: true as const }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  };
+  return answerWithTask(runtime, call, request, {
+    answer: (created) => taskCreated(created, tool, request, session),
   });
-  // Nobody learns the id any more. With a key, the caller would find the task by calling again.
-  if (signal.aborted && idempotencyKey === undefined) await runtime.cancel(created.task.id, requestor);
-  return taskCreated(created, tool, request, session);
 }
 
 /** Answers a call with the task that it has created, and subscribes its connection to the task. */

@@ -13,22 +13,12 @@ import { metaOf, type JsonObject } from "../../generation/message.ts";
 import { encodePrepared } from "../../runtime/execution/prepare-in-task.ts";
 import type { Ask } from "../../runtime/execution/run-inline.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
-import type { Registry } from "../../runtime/tool/registry.ts";
 import type { Tool, Prepare } from "../../runtime/tool/tool.ts";
 import { HoldfastError, tooLarge } from "../../task/fault.ts";
-import { DirectReports } from "../log-messages.ts";
+import { answerWithTask, type CallForm, reporting, runDirectly, taskCallOf } from "../waiting-call.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import { becomesTask, missingForQuestion, type RequestStream } from "./admission.ts";
-import {
-  type Answer,
-  type Caller,
-  callerOf,
-  completeAnswerOf,
-  originOf,
-  progressTokenOf,
-  receivedBy,
-  type ToolRequest,
-} from "../request.ts";
+import { type Answer, type Caller, callerOf, completeAnswerOf, type ToolRequest } from "../request.ts";
 import { openState, plainCall, resumed, sealState } from "./mrtr.ts";
 import { requestHash } from "../../runtime/call-keys.ts";
 import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";
@@ -49,55 +39,39 @@ export interface Callee {
 
 /** Answers a call of a registered tool, whose arguments are valid, with a task or directly; rejects with a `HoldfastError`. */
 export async function callTool(
-  { runtime, plain, stream }: Callee,
+  callee: Callee,
   tool: Tool,
   request: ToolRequest,
   caller: Caller,
 ): Promise<Answer> {
-  const { params, signal } = request;
+  const { runtime, stream } = callee;
+  const { capabilities, principal, logLevel } = caller;
   // Read before anybody is asked anything, as its key may be none.
-  if (tool.task === "optional" && !declaresTasks(caller.capabilities)) {
-    return callPlain({ runtime, plain, stream }, tool, request, caller);
+  if (tool.task === "optional" && !declaresTasks(capabilities)) {
+    return callPlain(callee, tool, request, caller);
   }
-  const isTask = becomesTask(tool, caller.capabilities);
-  const call = isTask ? taskCall(runtime.registry, tool, request, caller) : undefined;
+  const call = becomesTask(tool, capabilities) ? taskCall(runtime, tool, request, caller) : undefined;
   const preparation = await prepareCall(runtime, tool, request, caller);
   if ("answer" in preparation) return preparation.answer;
   const { prepared, once } = preparation;
-  const reports = new DirectReports({
-    clock: runtime.clock,
-    tool: tool.name,
-    progressToken: progressTokenOf(params),
-    logLevel: () => caller.logLevel,
-    notify: (method, said) => stream.notify(method, said),
-  });
-  const { progress, log } = reports;
-  try {
-    if (call !== undefined) {
-      const sameRound = call.idempotencyKey === undefined ? once : undefined;
-      const preparedCall = { ...call, ...sameRound, prepared, progress, log };
-      return await createTask({ runtime, stream }, preparedCall, request).catch(
-        usedWithOtherAnswers(sameRound),
-      );
+  const reports = { logLevel: () => logLevel, notify: stream.notify.bind(stream) };
+  return reporting(runtime, tool, request, reports, async ({ progress, log }) => {
+    const listened = { prepared, progress, log };
+    if (call === undefined) {
+      const run = { ...listened, principal, ask: cannotAskOf(tool) };
+      return completeAnswerOf(await runDirectly(runtime, tool, request, run));
     }
-    return completeAnswerOf(
-      await runtime.runInline({
-        tool,
-        arguments: params["arguments"],
-        prepared,
-        signal,
-        ask: cannotAskOf(tool),
-        progress,
-        log,
-        caller: callerOf(request, caller.principal),
-        credentials: request.auth?.credentials,
-        received: receivedBy(tool, request),
-        trace: request.trace?.context,
-      }),
-    );
-  } finally {
-    reports.end();
-  }
+    const sameRound = call.idempotencyKey === undefined ? once : undefined;
+    const keyed = { ...call, ...sameRound, ...listened };
+    const form: CallForm = {
+      direct: completeAnswerOf,
+      answer(created) {
+        stream.onUndelivered(() => runtime.undelivered(created.task));
+        return { result: { ...createTaskResult(created) } };
+      },
+    };
+    return answerWithTask(runtime, keyed, request, form).catch(usedWithOtherAnswers(sameRound));
+  });
 }
 
 function cannotAskOf({ name }: Tool): Ask {
@@ -144,41 +118,17 @@ function usedWithOtherAnswers(once: Once | undefined): (error: unknown) => never
 
 /** The task's form of the call; throws `invalid_params` for an invalid idempotency key. */
 function taskCall(
-  registry: Registry,
+  { registry }: Runtime,
   tool: Tool,
   request: ToolRequest,
   { capabilities, principal }: Caller,
 ): TaskCall {
-  const { params, access, auth } = request;
-  const idempotencyKey = readIdempotencyKey(metaOf(params), principal);
+  const idempotencyKey = readIdempotencyKey(metaOf(request.params), principal);
+  const requestor = { generation, principal, scopes: request.access?.scopes };
   return {
-    generation,
-    tool: tool.name,
-    arguments: params["arguments"],
-    origin: originOf(request, capabilities, registry),
-    credentials: auth?.credentials,
-    received: receivedBy(tool, request),
-    principal,
-    scopes: access?.scopes,
-    requiredScopes: access?.neededFor(tool.name) ?? [],
+    ...taskCallOf(registry, tool, request, { requestor, capabilities }),
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   };
-}
-
-async function createTask(
-  { runtime, stream }: Omit<Callee, "plain">,
-  call: TaskCall,
-  { signal, trace }: ToolRequest,
-): Promise<Answer> {
-  signal.throwIfAborted(); // nothing was promised yet, so nothing is begun (A-32)
-  const end = await runtime.call(call, signal);
-  if (end.kind === "outcome") return completeAnswerOf(end.outcome);
-  const { task } = end.snapshot;
-  trace?.about(task.id);
-  // Nobody can receive the id any more. With a key, the caller finds its task by calling again (A-32).
-  if (signal.aborted && call.idempotencyKey === undefined) await runtime.cancel(task.id, task);
-  else stream.onUndelivered(() => runtime.undelivered(task));
-  return { result: { ...createTaskResult(end.snapshot) } };
 }
 
 /** What makes the last round of a call the same call when it is sent again: the state that it answers is used once. */

@@ -6,7 +6,7 @@ import type { Tool } from "../../runtime/tool/tool.ts";
 import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { HoldfastError, isUnknownTask, isUnreadable } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { originOf, receivedBy } from "../request.ts";
+import { taskCallOf } from "../waiting-call.ts";
 import { askable, generation, type PlainCall, scopeOf } from "./plain-policies.ts";
 import { callKeys, furtherKey, isCallKey, isKeyOf, type CallKeys } from "../../runtime/call-keys.ts";
 import { type Deliveries, type Joins, retryMs } from "./delivery.ts";
@@ -157,7 +157,7 @@ export class CallTasks {
 
   /** Creates the task of the call, or finds the one that has the key. */
   async #create(key: string | undefined, opening: Opening): Promise<Found> {
-    const taskCall = taskCallOf(this.#runtime.registry, key, opening);
+    const taskCall = plainTaskCall(this.#runtime.registry, key, opening);
     const scope = scopeOf(opening.call.owner);
     // Nobody finds a task without a scope by a reference, nor joins it.
     if (scope === undefined) {
@@ -176,24 +176,17 @@ export class CallTasks {
   }
 }
 
-function taskCallOf(
+function plainTaskCall(
   registry: Registry,
   key: string | undefined,
   { tool, policy, call, preparation }: Opening,
 ): TaskCall {
-  const { owner, request, capabilities } = call;
-  const { principal, scopes, session } = owner;
+  const { principal, scopes, session } = call.owner;
   const hasOwnKey = key !== undefined && !isCallKey(key);
+  const requestor = { generation, principal, scopes } as const;
+  const capabilities = askable(call.capabilities, policy);
   return {
-    generation,
-    principal,
-    scopes,
-    requiredScopes: request.access?.neededFor(tool.name) ?? [],
-    tool: tool.name,
-    arguments: request.params["arguments"],
-    credentials: request.auth?.credentials,
-    received: receivedBy(tool, request),
-    origin: originOf(request, askable(capabilities, policy), registry, session),
+    ...taskCallOf(registry, tool, call.request, { requestor, capabilities, session }),
     ...preparationOf(tool, preparation, key),
     ...(key === undefined ? {} : { idempotencyKey: key }),
     ...(isCallKey(key ?? null) ? { awaited: true } : {}),

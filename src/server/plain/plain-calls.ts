@@ -4,9 +4,9 @@ import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { errorResult, resultOutcome } from "../../task/outcome.ts";
 import { cancelledByCaller } from "../../task/status-text.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
-import type { ReserveMemory } from "../../store/store.ts";
 import type { Answer } from "../request.ts";
-import { type OnError, waitOutStop } from "../faults.ts";
+import type { OnError } from "../faults.ts";
+import { waitForTask } from "../waiting-call.ts";
 import { type LogLine, logLines, newestShown, sentProgress, shownProgress } from "../log-messages.ts";
 import { CallTasks, type Prepared } from "./call-tasks.ts";
 import {
@@ -22,8 +22,6 @@ import { Deliveries, Joins, type Waiting } from "./delivery.ts";
 import { ticket, workSoFar } from "./ticket.ts";
 import { isAtLeast, logMessage, type JsonObject } from "../../generation/message.ts";
 import type { Clock } from "../../runtime/clock.ts";
-import { untilStoreAnswers } from "../../runtime/observed-store.ts";
-import { Changes } from "../../runtime/wait-for.ts";
 
 /** How a call follows its task. */
 interface Follower {
@@ -313,73 +311,5 @@ export class KeepAlive {
     this.#last = report.progress;
     this.#send(report);
     this.#arm();
-  }
-}
-
-/**
- * The handler of a task may ask several questions at once, which are stored one by one: the last may be this late, in ms.
- */
-const sideBySideMs = 20;
-
-export interface WaitOptions {
-  readonly runtime: Runtime;
-  readonly onError: OnError;
-  readonly task: TaskRecord;
-  /** Sends the caller what the task reports before its answer, now and after each change. */
-  readonly report: (snapshot: TaskSnapshot) => Promise<void>;
-  /** Called with the task after that; returns whether the caller can be answered. */
-  readonly isAnswerable: (snapshot: TaskSnapshot) => boolean;
-  /** As that of the call. */
-  readonly reserve?: ReserveMemory | undefined;
-  /** Aborts when the caller leaves. */
-  readonly signal: AbortSignal;
-  /** Aborts when the caller has waited long enough. */
-  readonly deadline: AbortSignal;
-}
-
-/**
- * Resolves with the task when its caller can be answered. Rejects with the reason of the signal or the deadline, and if the task cannot be
- * read. While the server stops, it waits until one of them aborts, since the task continues in the next process.
- */
-export async function waitForTask(options: WaitOptions): Promise<TaskSnapshot> {
-  const { runtime, isAnswerable, signal, deadline } = options;
-  const either = AbortSignal.any([signal, deadline]);
-  for (;;) {
-    const snapshot = await readUntil(isAnswerable, options, either);
-    if (snapshot.task.finishedAt !== null) return snapshot;
-    const pause = Promise.withResolvers<void>();
-    runtime.clock.after(sideBySideMs, pause.resolve);
-    await pause.promise;
-    const withAllQuestions = await readUntil(() => true, options, signal);
-    if (isAnswerable(withAllQuestions)) return withAllQuestions;
-  }
-}
-
-/** Reads the task now and after each change. */
-async function readUntil(
-  isEnd: (snapshot: TaskSnapshot) => boolean,
-  { runtime, onError, task, report, reserve }: WaitOptions,
-  signal: AbortSignal,
-): Promise<TaskSnapshot> {
-  const changes = new Changes();
-  const unwatch = runtime.watch([task.id], changes.changed);
-  const patience = { clock: runtime.clock, onError };
-  const read = async (): Promise<TaskSnapshot> => {
-    const snapshot = await runtime.get(task.id, task, undefined, reserve);
-    await report(snapshot);
-    return snapshot;
-  };
-  try {
-    for (;;) {
-      signal.throwIfAborted();
-      changes.forget();
-      const snapshot = await untilStoreAnswers(read, patience, signal);
-      if (isEnd(snapshot)) return snapshot;
-      await changes.next(signal);
-    }
-  } catch (error) {
-    return await waitOutStop(error, signal);
-  } finally {
-    unwatch();
   }
 }

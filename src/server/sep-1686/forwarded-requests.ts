@@ -19,14 +19,8 @@ import type { TaskSession } from "../sessions/task-session.ts";
 import type { OtherRequest, Registry } from "../../runtime/tool/registry.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { taskId } from "../../task/record-changes.ts";
-import {
-  type Answer,
-  answerOf,
-  originOf,
-  progressTokenOf,
-  receivedBy,
-  type ToolRequest,
-} from "../request.ts";
+import { type Answer, answerOf, progressTokenOf, type ToolRequest } from "../request.ts";
+import { answerWithTask, type CalledTool, taskCallOf } from "../waiting-call.ts";
 import type { DispatchContext } from "../dispatch/dispatch-transport.ts";
 import type { TaskSnapshot } from "../../task/record.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
@@ -173,9 +167,9 @@ export class ForwardedRequests {
       this.#forward({ ...message, id, params }, { answer, forward, cancelled }),
     );
     const { _meta, ...asked } = params;
-    const work = { id: task, method, tool: method, arguments: asked };
+    const work = { id: task, method, arguments: asked };
     try {
-      return await answerAsTask(work, { id, params, signal, trace }, this.#session);
+      return await answerAsTask({ name: method }, work, { id, params, signal, trace }, this.#session);
     } finally {
       signal.removeEventListener("abort", forget);
       forget();
@@ -222,12 +216,6 @@ export class ForwardedRequests {
   }
 }
 
-/** What runs as the task. */
-type TaskWork = Pick<
-  TaskCall,
-  "id" | "method" | "tool" | "arguments" | "requiredScopes" | "prepareInTask" | "received"
->;
-
 /** Throws the fault of a call that asks for a task, before its arguments are validated. */
 export function refuseCall(params: JsonObject, tool: Tool, capabilities: JsonObject): void {
   readTaskParams(params);
@@ -240,11 +228,8 @@ export async function callTool(tool: Tool, request: ToolRequest, session: SepSes
   const args = request.params["arguments"];
   const validated = await validateArguments(tool, args);
   if (!validated.ok) return answerOf(validated.outcome);
-  const requiredScopes = request.access?.neededFor(tool.name) ?? [];
   const prepares = tool.prepare === undefined ? {} : { prepareInTask: true as const };
-  const received = receivedBy(tool, request);
-  const work = { tool: tool.name, arguments: args, requiredScopes, received, ...prepares };
-  return answerAsTask(work, request, session);
+  return answerAsTask(tool, prepares, request, session);
 }
 
 /**
@@ -252,27 +237,29 @@ export async function callTool(tool: Tool, request: ToolRequest, session: SepSes
  * to S-015). If the client disconnects, the task continues; if it cancels the request, the task is cancelled (S-063). Rejects with
  * `wire_id_taken` for an id that is in use (A-19), as `create` does, and with the reason of the signal.
  */
-async function answerAsTask(work: TaskWork, request: ToolRequest, session: SepSession): Promise<Answer> {
-  const { id, params, signal, auth, trace } = request;
+async function answerAsTask(
+  tool: CalledTool,
+  work: Partial<TaskCall>,
+  request: ToolRequest,
+  session: SepSession,
+): Promise<Answer> {
+  const { id, params } = request;
   const { runtime, connection, requestor, scope } = session;
+  const { capabilities, streams } = connection;
   const asked = readTaskParams(params);
   if (asked === undefined) throw new HoldfastError("internal", "The request asks for no task.");
-  signal.throwIfAborted(); // before there is a task
-  const origin = originOf(request, connection.capabilities, runtime.registry, connection.streams.sessionKey);
-  const created = await runtime.create({
-    ...requestor,
-    ...work,
-    scope,
-    wireId: asked.taskId,
-    origin,
-    credentials: auth?.credentials,
-    keepAlive: true,
-    queued: true,
-    ...(asked.keepAliveMs === undefined ? {} : { ttlMs: asked.keepAliveMs }),
+  const { taskId: wireId, keepAliveMs } = asked;
+  const ttl = keepAliveMs === undefined ? {} : { ttlMs: keepAliveMs };
+  const sender = { requestor, capabilities, session: streams.sessionKey };
+  const terms = { scope, wireId, keepAlive: true, queued: true, ...ttl, ...work } as const;
+  const call = { ...taskCallOf(runtime.registry, tool, request, sender), ...terms };
+  return answerWithTask(runtime, call, request, {
+    async answer(created) {
+      const announcement = createdNotification(wireId);
+      await connection.deliver(announcement.method, announcement.params, id);
+      return answerAtEnd(created, request, session);
+    },
   });
-  const announcement = createdNotification(asked.taskId);
-  await connection.deliver(announcement.method, announcement.params, id);
-  return answerAtEnd(created, { id, params, signal, trace }, session);
 }
 
 /** Answers a request with the outcome of its task when that has ended; rejects with the reason of the signal. */

@@ -3,14 +3,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
-import {
-  type Answer,
-  answerOf,
-  callerOf,
-  progressTokenOf,
-  receivedBy,
-  type ToolRequest,
-} from "../request.ts";
+import { type Answer, answerOf, progressTokenOf, type ToolRequest } from "../request.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { Connection } from "../connection/connection.ts";
 import type { OnError } from "../faults.ts";
@@ -31,7 +24,7 @@ import { inputFailed } from "../../runtime/questions/questions.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { errorResult, type Outcome } from "../../task/outcome.ts";
 import { firstAttempt, judgeReply, paramsFor } from "../connection/question.ts";
-import { DirectReports } from "../log-messages.ts";
+import { reporting, runDirectly } from "../waiting-call.ts";
 import { cannotBeAsked } from "../streams.ts";
 
 /** Clients without tasks get no notifications about them. A question belongs to their call. */
@@ -56,7 +49,7 @@ export class DirectCalls {
 
   /** Runs the tool without a task. */
   async run(tool: Tool, request: ToolRequest, connection: Connection): Promise<Answer> {
-    return answerOf(await runDirectly(tool, request, connection, this.#runtime));
+    return answerOf(await runAsking(tool, request, connection, this.#runtime));
   }
 
   /** Waits for the task that the call of a client without tasks has. */
@@ -123,13 +116,13 @@ export class DirectCalls {
 }
 
 /** Answers a call without a task: progress, log messages and questions go out on the stream of the call. */
-export async function runDirectly(
+async function runAsking(
   tool: Tool,
   request: ToolRequest,
   connection: Connection,
   runtime: Runtime,
 ): Promise<Outcome> {
-  const { id, params, signal, auth } = request;
+  const { id, params, signal } = request;
   const { capabilities } = connection;
   const missing = lacking(tool, capabilities);
   if (missing.length > 0) {
@@ -137,14 +130,6 @@ export async function runDirectly(
     const validated = await validateArguments(tool, params["arguments"]);
     return validated.ok ? errorResult(cannotAsk(tool, missing)) : validated.outcome;
   }
-  const reports = new DirectReports({
-    clock: runtime.clock,
-    tool: tool.name,
-    progressToken: progressTokenOf(params),
-    logLevel: () => connection.logLevel,
-    notify: (method, said) => connection.notify(method, { ...said }, id),
-  });
-
   const ask = async (key: unknown, method: InputMethod, question: object): Promise<unknown> => {
     const asked = { ...question } as JsonObject;
     const undeclared = missingForInput(method, asked, capabilities);
@@ -166,21 +151,12 @@ export async function runDirectly(
     }
   };
 
-  try {
-    return await runtime.runInline({
-      tool,
-      arguments: params["arguments"],
-      prepareInTask: true,
-      signal,
-      ask,
-      progress: reports.progress,
-      log: reports.log,
-      caller: callerOf({ auth }, connection.principal),
-      credentials: auth?.credentials,
-      received: receivedBy(tool, request),
-      trace: request.trace?.context,
-    });
-  } finally {
-    reports.end();
-  }
+  const stream = {
+    logLevel: () => connection.logLevel,
+    notify: (method: string, said: object) => connection.notify(method, { ...said }, id),
+  };
+  const run = { ask, prepareInTask: true, principal: connection.principal } as const;
+  return reporting(runtime, tool, request, stream, ({ progress, log }) =>
+    runDirectly(runtime, tool, request, { ...run, progress, log }),
+  );
 }
