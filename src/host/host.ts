@@ -122,7 +122,12 @@ function sourceOf(name: string, server: HostServer): ToolSource {
   if (typeof server === "string") return sourceOf(name, { url: server });
   if ("open" in server) return server;
   const { type: _transport, ...options } = server;
-  const passing = [options, ...Object.values(options.tools ?? {})].some(({ durable }) => durable === false);
+  // JavaScript callers may leave a tool undefined.
+  const all: readonly ({ readonly durable?: boolean | undefined } | undefined)[] = [
+    options,
+    ...Object.values(options.tools ?? {}),
+  ];
+  const passing = all.some((each) => each?.durable === false);
   if (passing)
     throw new HoldfastError(
       "configuration",

@@ -86,6 +86,14 @@ test.each([{ durable: false }, { tools: { compile: { durable: false } } }])(
   },
 );
 
+test("a tool without options is refused by its name", async () => {
+  const servers = { build: { url: "http://127.0.0.1:1/mcp", tools: { compile: undefined } } };
+  await expect(hostOf(servers as never)).rejects.toMatchObject({
+    code: "configuration",
+    message: expect.stringContaining("tools.compile") as string,
+  });
+});
+
 test("an error without words is said to have none", () => {
   const { content, isError } = resultOf({ kind: "error", body: '{"code":0,"message":""}' });
   expect(isError).toBe(true);

@@ -356,7 +356,7 @@ function authenticated(login: Login, form: URLSearchParams): Pick<RequestInit, "
   const method = selectClientAuthMethod(clientInformation(login), [...(login.authMethods ?? [])]);
   const type = { "content-type": "application/x-www-form-urlencoded" };
   if (method === "client_secret_basic") {
-    const credentials = Buffer.from(`${id}:${secret}`).toString("base64");
+    const credentials = btoa(String.fromCodePoint(...new TextEncoder().encode(`${id}:${secret}`)));
     return { headers: { ...type, authorization: `Basic ${credentials}` }, body: form };
   }
   form.set("client_id", id);

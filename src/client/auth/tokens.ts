@@ -166,7 +166,12 @@ export class LoginTokens implements TokenSource {
     const login = (this.#login ??= await this.#options.store.load(this.#name));
     if (login?.expiresAt === undefined || !canRenew(login)) return login?.accessToken;
     if (login.expiresAt <= this.#options.clock.now() + leewayMs) {
-      await this.renew(login.accessToken, { wants: "token", scope: undefined, metadataUrl: undefined });
+      try {
+        await this.renew(login.accessToken, { wants: "token", scope: undefined, metadataUrl: undefined });
+      } catch (error) {
+        // While its server does not answer, the token is good for the rest of its time.
+        if (this.#login !== login || login.expiresAt <= this.#options.clock.now()) throw error;
+      }
     }
     return this.#login?.accessToken;
   }

@@ -35,6 +35,16 @@ it("renews a token before its end", async () => {
   expect(oauth.times("/token")).toBe(2);
 });
 
+it("uses a token to its end while the authorization server does not answer", async () => {
+  const { url, oauth } = await protectedBy();
+  const clock = new FakeClock(Date.now());
+  const client = await connectWith(url, { auth: await loggedIn(url), listen: false }, clock);
+  onTestFinished(async () => client.close());
+  oauth.instead = (response) => void response.writeHead(503).end();
+  clock.set(3_595_000);
+  expect(await shouted(client)).toEqual(loud);
+});
+
 it("shares one login between two clients: whoever comes second takes the token of the first", async () => {
   const { url, oauth } = await protectedBy();
   const store = await loggedIn(url);
