@@ -1,4 +1,4 @@
-import type { TaskRecord } from "../../task/record.ts";
+import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { type Codec, columnsOf, integer, type Row, toStored } from "../row.ts";
 import type { Statements } from "./statements.ts";
 import type { Usage } from "../../task/queue.ts";
@@ -58,6 +58,45 @@ export class KnownRecords {
   /** Writes were undone. */
   forgetAll(): void {
     this.#records.clear();
+  }
+}
+
+/** Longer outcomes are read again: what is kept stays small (characters of JSON). */
+const mostKeptOutcome = 4_096;
+
+/**
+ * Ended tasks that are read again and again, as clients do that poll. They are exactly what the database contains: SQLite says whether
+ * another connection has written since, and then all are forgotten. So the connection must not write itself. What is read once costs nothing.
+ */
+export class KnownSnapshots {
+  readonly #statements: Statements;
+  /** Undefined: it was read once. */
+  readonly #snapshots = new Map<string, TaskSnapshot | undefined>();
+  #version: unknown;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** Undefined for one that has to be read; then `keep` is told. */
+  get(id: string): TaskSnapshot | undefined {
+    if (!this.#snapshots.has(id)) return undefined;
+    const [version] = this.#statements.get(dataVersion) ?? [];
+    if (version !== this.#version) this.forgetAll();
+    this.#version = version;
+    return this.#snapshots.get(id);
+  }
+
+  /** It was read just now, after `get`. */
+  keep(snapshot: TaskSnapshot): void {
+    const { task, outcome } = snapshot;
+    if (outcome === null || outcome.body.length > mostKeptOutcome) return;
+    const isReadAgain = this.#snapshots.has(task.id);
+    keepNewest(this.#snapshots, task.id, isReadAgain ? snapshot : undefined, most);
+  }
+
+  forgetAll(): void {
+    this.#snapshots.clear();
   }
 }
 

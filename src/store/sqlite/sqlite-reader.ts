@@ -38,6 +38,7 @@ import type { StoredSession } from "../session-store.ts";
 import type { JournalPage, KeyedTask, ListedEntry, QueuedPage, TaskFilter, WireName } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
 import { connect } from "./connect.ts";
+import { KnownSnapshots } from "./known-records.ts";
 import { recordOf, Statements } from "./statements.ts";
 import { OtherOwners, SqliteOwners } from "./sqlite-owners.ts";
 import { behindAllTexts, readablePage, readableTask } from "./readable-rows.ts";
@@ -69,9 +70,12 @@ export class SqliteReader {
   readonly reports: SqliteReports;
   readonly #queue: SqliteQueue;
   readonly #owners: SqliteOwners;
+  readonly #known: KnownSnapshots | undefined;
 
-  constructor(statements: Statements) {
+  /** `known`: of a connection that only reads. */
+  constructor(statements: Statements, known?: KnownSnapshots) {
     this.#sql = statements;
+    this.#known = known;
     this.admin = new SqliteAdmin(statements);
     this.bulk = new SqliteBulk(statements);
     this.outbox = new SqliteOutbox(statements);
@@ -86,8 +90,10 @@ export class SqliteReader {
   }
 
   snapshot(id: string, isVisible: (task: TaskRecord) => boolean): TaskSnapshot | undefined {
-    const task = this.task(id);
+    const known = this.#known?.get(id);
+    const task = known?.task ?? this.task(id);
     if (task === undefined || !isVisible(task)) return undefined;
+    if (known !== undefined) return known;
     return task.openInputs === 0 ? this.#snapshotWithOutcome(task) : this.#snapshotWithInputs(id);
   }
 
@@ -96,8 +102,10 @@ export class SqliteReader {
     id: string,
     isVisible: (task: TaskRecord) => boolean,
   ): TaskSnapshot | number | undefined {
-    const task = this.task(id);
+    const known = this.#known?.get(id);
+    const task = known?.task ?? this.task(id);
     if (task === undefined || !isVisible(task)) return undefined;
+    if (known !== undefined) return known;
     if (task.openInputs > 0) return this.#snapshotWithInputs(id);
     if (task.outcomeKind === null) return { task, inputs: [], outcome: null };
     const row = this.#sql.get(sql.selectSmallOutcome, toStored(id));
@@ -140,7 +148,9 @@ export class SqliteReader {
       // A task without its key ends with an error of the server, which whoever has its id may know.
       if (kind !== "error") assertProven(task);
       const { body } = outcomeBody.read(id, row, this.#sql.codec);
-      return { task, inputs: [], outcome: { kind, body } };
+      const snapshot: TaskSnapshot = { task, inputs: [], outcome: { kind, body } };
+      this.#known?.keep(snapshot);
+      return snapshot;
     }
     if (this.#sql.get(sql.selectTask, toStored(id)) === undefined) return undefined; // it was deleted in between
     throw new Error("The outcome of this finished task is missing.");
@@ -309,6 +319,7 @@ export class SqliteReader {
 
   encrypt(sealing: Sealing): void {
     this.#sql.codec = readingCodecOf(sealing);
+    this.#known?.forgetAll();
   }
 
   hasTasks(): boolean {
@@ -329,7 +340,8 @@ export class SqliteReader {
 
 /** Opens the reader on a database that the writer has already upgraded. */
 export function openReader(path: string, busyTimeoutMs: number): SqliteReader {
-  return new SqliteReader(new Statements(connect(path, { readOnly: true, timeout: busyTimeoutMs })));
+  const statements = new Statements(connect(path, { readOnly: true, timeout: busyTimeoutMs }));
+  return new SqliteReader(statements, new KnownSnapshots(statements));
 }
 
 /** The open questions of a task, from rows of the task joined with them. */

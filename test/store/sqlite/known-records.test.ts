@@ -4,7 +4,9 @@ import { GroupWriter } from "../../../src/store/sqlite/group-writer.ts";
 import { migrate } from "../../../src/store/sqlite/schema.ts";
 import { OwnerWrites } from "../../../src/store/sqlite/sqlite-owners.ts";
 import { Statements } from "../../../src/store/sqlite/statements.ts";
+import type { TaskStore } from "../../../src/store/store.ts";
 import type { TaskCommand } from "../../../src/task/command.ts";
+import type { TaskSnapshot } from "../../../src/task/record.ts";
 import { createRunning, noon } from "../../contract/sample-task.ts";
 import { useTempDirectory } from "./temp-directory.ts";
 
@@ -83,4 +85,49 @@ test("the key of a finished task is free once it is released", () => {
   expect(written(writer, { type: "retrieve", now: noon, id: "task-a", via: "tasks/get" })).toMatchObject({
     task: { idempotencyKey: null, retrieved: { via: "tasks/get" } },
   });
+});
+
+const settle: TaskCommand<"settle"> = { ...held, type: "settle", outcome: { kind: "result", body: "{}" } };
+
+/** A store with an ended task that has been read often enough for its reader to keep it. */
+async function storeThatKeeps(): Promise<TaskStore> {
+  const store = await temp.open();
+  await store.write(createRunning("a"));
+  await store.write(settle);
+  const [, , third, fourth] = await readRepeatedly(store);
+  expect(fourth).toBe(third);
+  return store;
+}
+
+async function readRepeatedly(store: TaskStore): Promise<readonly unknown[]> {
+  return [await read(store), await read(store), await read(store), await read(store)];
+}
+
+function read(store: TaskStore): Promise<TaskSnapshot | undefined> {
+  return store.snapshot(held.id);
+}
+
+test("a reader keeps an ended task that is read again and again, but not a running one, nor a large outcome", async () => {
+  const store = await temp.open();
+  await store.write(createRunning("a"));
+  const running = await readRepeatedly(store);
+  expect(new Set(running).size).toBe(4);
+  await store.write({ ...settle, outcome: { kind: "result", body: JSON.stringify("x".repeat(5_000)) } });
+  const large = await readRepeatedly(store);
+  expect(new Set(large).size).toBe(4);
+});
+
+test("a reader that keeps an ended task sees at once what this store writes, and what others do", async () => {
+  const store = await storeThatKeeps();
+  await store.write({ type: "retrieve", now: noon, id: held.id, via: "tasks/get" });
+  expect(await read(store)).toMatchObject({ task: { retrieved: { via: "tasks/get" } } });
+  await readRepeatedly(store);
+  const { db } = writerOf("second");
+  db.exec("DELETE FROM task");
+  expect(await read(store)).toBeUndefined();
+});
+
+test("a kept task is shown only to those who may see it", async () => {
+  const store = await storeThatKeeps();
+  expect(await store.snapshot(held.id, () => false)).toBeUndefined();
 });
