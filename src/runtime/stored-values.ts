@@ -37,9 +37,25 @@ export function encodeValue(value: unknown, { what, name, maxBytes, onInstance }
   return text;
 }
 
-/** The value of a stored text; undefined for null, which is stored for it. Throws a SyntaxError for a damaged text. */
+/** A stored text is not what was stored. Not just any SyntaxError: a step may have thrown one, which is then what its entry is to throw. */
+export class DamagedValue extends SyntaxError {
+  constructor(cause: unknown) {
+    super("The stored value is damaged.", { cause });
+  }
+}
+
+/** The JSON of a stored text. Throws a DamagedValue. */
+export function parseStored(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new DamagedValue(cause);
+  }
+}
+
+/** The value of a stored text; undefined for null, which is stored for it. Throws a DamagedValue. */
 export function decodeValue(text: string | null): unknown {
-  return text === null ? undefined : restored(JSON.parse(text));
+  return text === null ? undefined : restored(parseStored(text));
 }
 
 /** Maximum number of causes of an error, and of errors of an `AggregateError`. */
@@ -62,7 +78,7 @@ export function encodeError(thrown: unknown, maxBytes: number): string {
  * is what was thrown, in the run that stored it: its stacks stay, for operators.
  */
 export function decodeError(json: string, origin?: unknown): Error {
-  return errorOf(JSON.parse(json) as StoredError, origin);
+  return errorOf(parseStored(json) as StoredError, origin);
 }
 
 interface StoredError {
@@ -91,7 +107,7 @@ function restored(json: unknown): unknown {
   try {
     return codec().deserialize({ json: json[mark], meta: json.types } as never, { inPlace: true });
   } catch (cause) {
-    throw new SyntaxError("The stored value is damaged.", { cause });
+    throw new DamagedValue(cause);
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { EarlierEntries } from "../../src/runtime/journal/outside-ends.ts";
+import { decodeValue } from "../../src/runtime/stored-values.ts";
 import type { ListedEntry } from "../../src/store/store.ts";
 import type { JournalEnd } from "../../src/task/journal.ts";
 
@@ -105,7 +106,7 @@ describe("what earlier attempts journalled", () => {
     const damaged = entry(0, { key });
     const { entries } = entriesOf([damaged], values);
     await expect(
-      entries.read(damaged, ({ value }) => JSON.parse(value ?? "") as unknown),
+      entries.read(damaged, ({ value }) => decodeValue(value)),
     ).rejects.toMatchObject({
       code: "task_unreadable",
       message: `Task task-a cannot be read: ${problem}.`,

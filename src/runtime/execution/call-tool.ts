@@ -25,6 +25,7 @@ import type { HeldCommand } from "../journal/piece-writer.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import type { OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
+import { parseStored } from "../stored-values.ts";
 import { callErrorOf } from "../tool/tool-errors.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
 
@@ -318,8 +319,8 @@ export class Calls {
 }
 
 function resultOfCall(tool: string, { value, error }: JournalEnd): CallToolResult {
-  if (error !== null) throw callErrorOf(tool, JSON.parse(error) as CallFailure);
-  return JSON.parse(value ?? "null") as CallToolResult;
+  if (error !== null) throw callErrorOf(tool, parseStored(error) as CallFailure);
+  return parseStored(value ?? "null") as CallToolResult;
 }
 
 function wrong(problem: string): HoldfastError {

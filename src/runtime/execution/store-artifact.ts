@@ -10,7 +10,7 @@ import type { Clock } from "../clock.ts";
 import type { PieceWriter } from "../journal/piece-writer.ts";
 import type { Run } from "../journal/run.ts";
 import type { RunningSteps } from "../reports/process-report.ts";
-import { decodeError, encodeError } from "../stored-values.ts";
+import { decodeError, encodeError, parseStored } from "../stored-values.ts";
 import {
   artifactOptions,
   type ArtifactData,
@@ -64,7 +64,7 @@ export type ArtifactEnd = { readonly stored: StoredArtifact } | { readonly throw
 /** How it ended, as the journal has it. */
 export function artifactEnd({ value, error }: JournalEnd): ArtifactEnd {
   if (value === null) return { thrown: decodeError(error ?? "{}") };
-  return { stored: JSON.parse(value) as StoredArtifact };
+  return { stored: parseStored(value) as StoredArtifact };
 }
 
 interface NewArtifact extends Pick<StoredArtifact, "mimeType" | "step"> {

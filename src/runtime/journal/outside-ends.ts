@@ -10,6 +10,7 @@ import type { RuntimeSettings } from "../options.ts";
 import { compareEnds } from "./scheduler.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { ownOpen } from "../../task/queue.ts";
+import { DamagedValue } from "../stored-values.ts";
 import type { TaskWriter } from "./piece-writer.ts";
 
 export type JournalLimits = Pick<RuntimeSettings, "maxJournalEntries" | "maxJournalBytes">;
@@ -105,8 +106,8 @@ export class EarlierEntries {
   }
 
   /**
-   * Reads an entry's end, and settles as `decode` does with it. Rejects with `task_unreadable` if it is missing, or not the JSON that
-   * `decode` expects.
+   * Reads an entry's end, and settles as `decode` does with it. Rejects with `task_unreadable` if it is missing, or if
+   * `decode` finds it damaged.
    */
   async read<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
     const end = await this.#take(entry);
@@ -114,7 +115,7 @@ export class EarlierEntries {
     try {
       return decode(end);
     } catch (error) {
-      if (error instanceof SyntaxError)
+      if (error instanceof DamagedValue)
         throw this.#unreadable(`the journal entry "${entry.key}" is not JSON`);
       throw error;
     }

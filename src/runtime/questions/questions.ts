@@ -18,7 +18,7 @@ import { describeIssues, foreignSchema, isFields, jsonSchema } from "../tool/sch
 import type { Read } from "../../options/options.ts";
 import type { OutsideWait, OutsideWaits } from "../journal/outside-waits.ts";
 import type { Run } from "../journal/run.ts";
-import { decodeError } from "../stored-values.ts";
+import { decodeError, parseStored } from "../stored-values.ts";
 import { requestHash } from "../call-keys.ts";
 import type { QuestionOptions } from "../tool/task-context.ts";
 
@@ -374,7 +374,7 @@ export class Questions {
 
 /** How a question ended: returns the answer's result object, or throws its error. */
 function answerOf({ key, value, error: json }: JournalEnd): unknown {
-  if (json === null) return JSON.parse(value ?? "null");
-  const error: unknown = JSON.parse(json);
+  if (json === null) return parseStored(value ?? "null");
+  const error = parseStored(json);
   throw isClientError(error) ? inputFailed(key, error) : decodeError(json);
 }
