@@ -105,9 +105,7 @@ describe("what earlier attempts journalled", () => {
   ])("cannot be read where it is %s", async (_, values, key, problem) => {
     const damaged = entry(0, { key });
     const { entries } = entriesOf([damaged], values);
-    await expect(
-      entries.read(damaged, ({ value }) => decodeValue(value)),
-    ).rejects.toMatchObject({
+    await expect(entries.read(damaged, ({ value }) => decodeValue(value))).rejects.toMatchObject({
       code: "task_unreadable",
       message: `Task task-a cannot be read: ${problem}.`,
     });

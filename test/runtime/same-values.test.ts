@@ -96,7 +96,7 @@ const failures: readonly (readonly [string, () => unknown])[] = [
     "errors of several",
     () => Promise.any([Promise.reject(new Error("a")), Promise.reject(new RangeError("b"))]),
   ],
-  ["a text that is no JSON", () => JSON.parse("{")],
+  ["a text that is no JSON", (): unknown => JSON.parse("{")],
   ["a result that is too large", () => "x".repeat(2_000)],
   ["a result that fills the journal", () => "x".repeat(900)],
   ["a result that cannot be stored", () => ({ items: [() => 1] })],
