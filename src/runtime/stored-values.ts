@@ -38,19 +38,11 @@ export function encodeValue(value: unknown, { what, name, maxBytes, onInstance }
 }
 
 /** A stored text is not what was stored. Not just any SyntaxError: a step may have thrown one, which is then what its entry is to throw. */
-export class DamagedValue extends SyntaxError {
-  constructor(cause: unknown) {
-    super("The stored value is damaged.", { cause });
-  }
-}
+export class DamagedValue extends SyntaxError {}
 
 /** The JSON of a stored text. Throws a DamagedValue. */
 export function parseStored(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new DamagedValue(cause);
-  }
+  return undamaged(() => JSON.parse(text) as unknown);
 }
 
 /** The value of a stored text; undefined for null, which is stored for it. Throws a DamagedValue. */
@@ -104,10 +96,16 @@ interface Encoded {
 
 function restored(json: unknown): unknown {
   if (!isEncoded(json)) return json;
+  return undamaged(() =>
+    codec().deserialize({ json: json[mark], meta: json.types } as never, { inPlace: true }),
+  );
+}
+
+function undamaged(read: () => unknown): unknown {
   try {
-    return codec().deserialize({ json: json[mark], meta: json.types } as never, { inPlace: true });
+    return read();
   } catch (cause) {
-    throw new DamagedValue(cause);
+    throw new DamagedValue("The stored value is damaged.", { cause });
   }
 }
 
