@@ -375,19 +375,11 @@ function errorOf(record: StoredError, origin?: unknown): Error {
   const data = restored(record.data);
   const error = errorNamed(record, data);
   const hidden = (member: string, value: unknown): void =>
-    void Object.defineProperty(error, member, {
-      value,
-      writable: true,
-      configurable: true,
-      enumerable: false,
-    });
+    void Object.defineProperty(error, member, { value, writable: true, configurable: true });
   const from = isError(origin) ? errorOrigin(origin) : undefined;
   if (record.cause !== undefined) hidden("cause", causeOf(record.cause, from?.cause));
-  if (record.errors !== undefined)
-    hidden(
-      "errors",
-      record.errors.map((each) => causeOf(each)),
-    );
+  const errors = record.errors?.map((each) => causeOf(each));
+  if (errors !== undefined) hidden("errors", errors);
   if (from?.stack !== undefined) hidden("stack", from.stack);
   return error;
 }
