@@ -4,10 +4,9 @@ import { waitFor } from "./wait-for.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import type { ProcessCounts } from "./reports/process-counts.ts";
-import type { ServerMetrics } from "./telemetry/metrics.ts";
 import { isStoreFault } from "../task/fault.ts";
 import type { Lease } from "./dispatch/lease.ts";
-import { eventfulWrite } from "./events/eventful-write.ts";
+import { deleteWithEvent, emitEventsOf } from "./events/eventful-write.ts";
 import type { ServerEvents } from "./events/server-events.ts";
 import type { ServerTelemetry } from "./telemetry/telemetry.ts";
 
@@ -38,26 +37,32 @@ export async function untilStoreAnswers<T>(
 }
 
 /**
- * Passes writes to the store unchanged, counts them once they are durable, and measures each from the request until then, including time spent
- * waiting for others.
+ * Passes writes to the store unchanged. Counts them once they are durable, emits their events before whoever wrote goes on, and measures each
+ * from the request until then, including time spent waiting for others.
  */
-function measuredWrite(
-  inner: Pick<TaskStore, "write">,
-  counts: Pick<ProcessCounts, "wrote"> | undefined,
-  metrics: Pick<ServerMetrics, "wrote"> | undefined,
+function observedWrite(
+  inner: Pick<TaskStore, "write" | "get">,
+  { counts, events, telemetry }: Pick<StoreObservers, "counts" | "events" | "telemetry">,
 ): TaskStore["write"] {
-  function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
-  function write(command: TaskCommand): Promise<CommandResult> {
+  const metrics = telemetry?.metrics;
+  function observed<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+  function observed(command: TaskCommand): Promise<CommandResult> {
     const since = metrics === undefined ? 0 : performance.now();
     const writing = inner.write(command);
     writing.then(
       (result) => {
         metrics?.wrote(command.type, performance.now() - since, result.ok ? "committed" : "refused");
         counts?.wrote(command, result);
+        if (events !== undefined) emitEventsOf(command, result, events);
       },
       () => metrics?.wrote(command.type, performance.now() - since, "failed"), // whoever wrote hears of it
     );
     return writing; // itself: nobody waits longer for being measured
+  }
+  function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
+  function write(command: TaskCommand): Promise<CommandResult> {
+    if (command.type !== "delete" || events === undefined) return observed(command);
+    return deleteWithEvent({ get: inner.get, write: observed }, command, events);
   }
   return write;
 }
@@ -117,9 +122,8 @@ export function observedStore(
   function own(command: TaskCommand): Promise<CommandResult> {
     return lease.during(command, commits.watch(store.write(command)));
   }
-  const isMeasured = counts !== undefined || telemetry !== undefined;
-  const measured = isMeasured ? measuredWrite({ write: own }, counts, telemetry?.metrics) : own;
-  const write = events === undefined ? measured : eventfulWrite({ write: measured, get }, events);
+  const isObserved = counts !== undefined || events !== undefined || telemetry !== undefined;
+  const write = isObserved ? observedWrite({ write: own, get }, { counts, events, telemetry }) : own;
   // A store has parts of its own choice, and methods that need their own `this`.
   const bound = new Map<string | symbol, { readonly method: unknown; readonly own: unknown }>();
   return new Proxy(store, {

@@ -13,8 +13,8 @@ export class ServerMeters implements ServerMetrics {
   readonly #events: EventMeters;
   readonly #gauges: ServerGauges;
   readonly #writeDuration: Histogram;
-  /** The attributes of writes: they have few values. */
-  readonly #writes = new Map<string, Attributes>();
+  /** The attributes of writes by their commands. */
+  readonly #writes = new Map<TaskCommandName, Attributes>();
   readonly #commitSize: Histogram;
   readonly #pushDelay: Histogram;
 
@@ -32,12 +32,11 @@ export class ServerMeters implements ServerMetrics {
   }
 
   wrote(command: TaskCommandName, durationMs: number, outcome: WriteOutcome): void {
-    const key = `${command} ${outcome}` as const;
-    const attributes = this.#writes.get(key) ?? {
-      [attribute.storeCommand]: command,
-      [attribute.storeOutcome]: outcome,
-    };
-    this.#writes.set(key, attributes);
+    const committed = this.#writes.get(command) ?? { [attribute.storeCommand]: command };
+    this.#writes.set(command, committed);
+    // An SDK sorts and prints the attributes of each value: most writes have one.
+    const attributes =
+      outcome === "committed" ? committed : { ...committed, [attribute.storeOutcome]: outcome };
     this.#writeDuration.record(durationMs / 1_000, attributes);
   }
 

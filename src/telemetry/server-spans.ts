@@ -217,7 +217,7 @@ class RequestSpans {
   readonly #setup: OneRequestSetup;
 
   constructor(setup: RequestSpansSetup) {
-    this.#setup = { ...setup, measured: new Measured(setup.names) };
+    this.#setup = { ...setup, known: new KnownRequests(setup.names) };
   }
 
   begin(request: TracedRequest): RequestSpan {
@@ -230,7 +230,7 @@ class OneRequest implements RequestSpan {
   readonly context: TraceContext | undefined;
   readonly #setup: OneRequestSetup;
   readonly #request: TracedRequest;
-  readonly #measured: Attributes;
+  readonly #known: KnownRequest;
   /** Relative to the start of the process, as OpenTelemetry expects. */
   readonly #begunAt = performance.now();
   /** The context that is active when the request arrives: a span of the web framework, if there is one. */
@@ -245,7 +245,7 @@ class OneRequest implements RequestSpan {
   constructor(request: TracedRequest, setup: OneRequestSetup) {
     this.#request = request;
     this.#setup = setup;
-    this.#measured = setup.measured.of(request);
+    this.#known = setup.known.of(request);
     if (request.trace === undefined && request.method.startsWith("tasks/")) return;
     const parent = this.#parentOf(request.trace);
     this.#span = this.#begin(request.trace, parent);
@@ -298,9 +298,10 @@ class OneRequest implements RequestSpan {
 
   /** Usually the attributes known from the start: many requests are measured. */
   #measuredOf(tool: string | undefined, errorType: string | undefined): Attributes {
-    if (tool === undefined && errorType === undefined) return this.#measured;
+    const { measured } = this.#known;
+    if (tool === undefined && errorType === undefined) return measured;
     return {
-      ...this.#measured,
+      ...measured,
       ...(tool !== undefined && ofTool(this.#setup.names.of(tool))),
       ...(errorType !== undefined && { [attribute.errorType]: errorType }),
     };
@@ -310,15 +311,15 @@ class OneRequest implements RequestSpan {
   #begin(own: TraceContext | undefined, parent: Context): Span {
     const ambient = traceApi.getSpanContext(this.#ambient);
     const links: Link[] = own === undefined || ambient === undefined ? [] : [{ context: ambient }];
-    const { tool, method, id, transport } = this.#request;
+    const { id, transport } = this.#request;
     const { tracer } = this.#setup;
-    // What samplers decide by. The rest follows if it is recorded: an SDK looks at each attribute closely.
-    const attributes = { [attribute.method]: method, ...(tool !== undefined && ofTool(tool)) };
+    // The rest follows if it is recorded: an SDK looks at each attribute closely.
+    const { sampledBy: attributes, measured } = this.#known;
     const options = { attributes, links, kind: SpanKind.SERVER, startTime: this.#begunAt };
     const span = startSpan(tracer, nameOf(this.#request), options, parent);
     if (span.isRecording())
       span.setAttributes({
-        ...this.#measured,
+        ...measured,
         ...attributes,
         [attribute.requestId]: String(id).slice(0, longestId),
         ...(transport === "http" && { [attribute.networkProtocol]: "http" }),
@@ -350,36 +351,45 @@ function ofTool(tool: string): Attributes {
 }
 
 interface OneRequestSetup extends RequestSpansSetup {
-  readonly measured: Measured;
+  readonly known: KnownRequests;
 }
 
-type Measurable = Pick<TracedRequest, "method" | "tool" | "protocolVersion" | "transport">;
+interface KnownRequest extends Pick<TracedRequest, "method" | "tool" | "protocolVersion" | "transport"> {
+  /** The attributes of its duration. */
+  readonly measured: Attributes;
+  /** The attributes of its span that samplers decide by. */
+  readonly sampledBy: Attributes;
+}
 
-/** The attributes of request durations: each has few values, and is created once. */
-class Measured {
+/** What is the same for many requests is made once; metrics tell few tools apart, and the spans of others have attributes of their own. */
+class KnownRequests {
   readonly #names: SeriesNames;
   /** By their methods. */
-  readonly #known = new Map<string, (Measurable & { readonly attributes: Attributes })[]>();
+  readonly #known = new Map<string, KnownRequest[]>();
 
   constructor(names: SeriesNames) {
     this.#names = names;
   }
 
-  of({ method, tool: called, protocolVersion, transport }: TracedRequest): Attributes {
+  of({ method, tool: called, protocolVersion, transport }: TracedRequest): KnownRequest {
     const tool = called === undefined ? undefined : this.#names.of(called);
-    const known = this.#known.get(method) ?? [];
-    for (const each of known)
-      if (each.tool === tool && each.protocolVersion === protocolVersion && each.transport === transport)
-        return each.attributes;
-    const attributes = {
-      [attribute.method]: method,
-      [attribute.transport]: transport === "http" ? "tcp" : "pipe",
-      ...(tool !== undefined && ofTool(tool)),
-      ...(protocolVersion !== undefined && { [attribute.protocolVersion]: protocolVersion }),
-    };
-    known.push({ method, tool, protocolVersion, transport, attributes });
-    this.#known.set(method, known);
-    return attributes;
+    let known = this.#known.get(method);
+    if (known === undefined) this.#known.set(method, (known = []));
+    let request = known.find(
+      (each) =>
+        each.tool === tool && each.protocolVersion === protocolVersion && each.transport === transport,
+    );
+    if (request === undefined) {
+      const sampledBy = { [attribute.method]: method, ...(tool !== undefined && ofTool(tool)) };
+      const measured = {
+        ...sampledBy,
+        [attribute.transport]: transport === "http" ? "tcp" : "pipe",
+        ...(protocolVersion !== undefined && { [attribute.protocolVersion]: protocolVersion }),
+      };
+      known.push((request = { method, tool, protocolVersion, transport, measured, sampledBy }));
+    }
+    if (called === tool || called === undefined) return request;
+    return { ...request, sampledBy: { ...request.sampledBy, ...ofTool(called) } };
   }
 }
 

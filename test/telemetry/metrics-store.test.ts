@@ -9,7 +9,7 @@ import { Process, text } from "../runtime/harness.ts";
 import { CollectedMetrics, type Point } from "./collected-metrics.ts";
 
 const command = ({ attributes }: Point): string =>
-  `${String(attributes["holdfast.store.command"])} ${String(attributes["holdfast.store.outcome"])}`;
+  [attributes["holdfast.store.command"], attributes["holdfast.store.outcome"] ?? "committed"].join(" ");
 
 it("times what is written, by the command and what it came to", async () => {
   const metrics = new CollectedMetrics();

@@ -1,5 +1,5 @@
 import type { TaskStore } from "../../store/store.ts";
-import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { OfTask, EventError, ServerEventData } from "./server-event.ts";
 import { type ServerEvents, storedEventError } from "./server-events.ts";
 import type { Blocked } from "../../task/blocked.ts";
@@ -7,31 +7,22 @@ import { isLeft } from "../../task/decide.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
 
-/**
- * Passes writes to the store unchanged, and emits the events of each before it resolves. Every change of a task is a command, so no event
- * is missed here. Refused commands emit none.
- */
-export function eventfulWrite(
-  inner: Pick<TaskStore, "write" | "get">,
+/** Emits the events of a write that the store has answered. Every change of a task is a command, so no event is missed here. */
+export function emitEventsOf(command: TaskCommand, result: CommandResult, events: ServerEvents): void {
+  const thrown = "token" in command && command.token !== null ? events.thrownUnder(command.token) : undefined;
+  for (const event of eventsOf(command, result, thrown)) events.emit(event);
+}
+
+/** Deletes a task, which is read before, and emits the event. */
+export async function deleteWithEvent(
+  store: Pick<TaskStore, "write" | "get">,
+  command: TaskCommand<"delete">,
   events: ServerEvents,
-): TaskStore["write"] {
-  function write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
-  function write(command: TaskCommand): Promise<CommandResult> {
-    if (command.type === "delete") return remove(command);
-    return inner.write(command).then((result) => {
-      const thrown =
-        "token" in command && command.token !== null ? events.thrownUnder(command.token) : undefined;
-      for (const event of eventsOf(command, result, thrown)) events.emit(event);
-      return result;
-    });
-  }
-  async function remove(command: TaskCommand<"delete">): Promise<CommandResult> {
-    const deleted = await subjectOf(inner, command.id);
-    const result = await inner.write<"delete">(command);
-    if (deleted !== undefined && result.ok) events.emit({ type: "task.deleted", ...deleted });
-    return result;
-  }
-  return write;
+): Promise<CommandResult> {
+  const deleted = await subjectOf(store, command.id);
+  const result = await store.write<"delete">(command);
+  if (deleted !== undefined && result.ok) events.emit({ type: "task.deleted", ...deleted });
+  return result;
 }
 
 /** The owner of a task to be deleted; undefined for one that cannot be read, which the deletion itself reports. */

@@ -50,10 +50,10 @@ export class ServerEvents {
     this.#setup = setup;
   }
 
-  /** If a listener throws or rejects, the error goes to `onError`. */
+  /** The event becomes this object's own. If a listener throws or rejects, the error goes to `onError`. */
   emit(event: ServerEventData): void {
     const { listeners, clock, onError } = this.#setup;
-    const timed = { ...event, at: clock.now() };
+    const timed = Object.assign(event, { at: clock.now() });
     for (const listener of listeners) {
       try {
         const returned = listener(timed);

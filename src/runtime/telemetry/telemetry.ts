@@ -43,9 +43,8 @@ export class TaskTraces {
 
   /** Reads the trace if it is not known; never rejects. Call it only for tasks that the caller may see. */
   of(task: string): TaskTrace | Promise<TaskTrace> {
-    for (const traces of [this.#traces, this.#older]) {
-      if (traces.has(task)) return traces.get(task);
-    }
+    const traces = this.#traces.has(task) ? this.#traces : this.#older;
+    if (traces.has(task)) return traces.get(task);
     const reading: Promise<TaskTrace> = this.#store.request(task).then(
       (request) => {
         const trace = placeOf(request?.origin.trace);
