@@ -11,7 +11,7 @@ import {
   type Transport,
   type TransportSendOptions,
 } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../../generation/message.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { ReserveMemory } from "../../store/store.ts";
 import type { Answer, MessageContext, RequestTrace } from "../request.ts";
 import { memoryFor, type ReserveAnswer } from "../streams.ts";
@@ -113,6 +113,23 @@ interface HttpTransport {
   closeStandaloneSSEStream(): void;
 }
 
+const requestMembers: readonly string[] = ["jsonrpc", "id", "method", "params"];
+
+/** As `isJSONRPCRequest` of the SDK, whose schema costs more than most answers. */
+export function isRequest(message: unknown): message is JSONRPCRequest {
+  return isPlainRequest(message) || isJSONRPCRequest(message);
+}
+
+/** Whether it is a request beyond doubt. */
+function isPlainRequest(message: unknown): boolean {
+  if (!isJsonObject(message) || message["jsonrpc"] !== "2.0" || typeof message["method"] !== "string")
+    return false;
+  const { id, params } = message;
+  if (typeof id !== "string" && !Number.isSafeInteger(id)) return false;
+  for (const member in message) if (!requestMembers.includes(member)) return false;
+  return params === undefined || (isJsonObject(params) && params["_meta"] === undefined);
+}
+
 /**
  * The transport of an SDK server, around the transport to the client. `dispatcher` answers the requests that are ours, and the SDK sees
  * only the others. Everything that SDK servers look for on a transport is delegated.
@@ -209,7 +226,7 @@ export class DispatchTransport implements Transport {
   }
 
   #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
-    if (isJSONRPCRequest(message)) {
+    if (isRequest(message)) {
       const trace = this.#traces?.begin(message);
       if (trace === undefined) this.#request(message, extra);
       else trace.run(() => this.#request(trace.traced(message), extra, trace));

@@ -238,8 +238,8 @@ class NodeRequest implements HttpRequest {
   attend(answering: Answering): void {
     const outgoing = this.#outgoing;
     // Of what was written to a connection that is gone, Node says that it has finished, too.
-    outgoing.once("finish", () => void (outgoing.destroyed || answering.taken()));
-    outgoing.once("close", () => answering.close("its client"));
+    outgoing.on("finish", () => void (outgoing.destroyed || answering.taken()));
+    outgoing.on("close", () => answering.close("its client")); // each comes once: what `once` adds would cost more
     if (outgoing.destroyed) answering.close("its client");
   }
 }

@@ -149,7 +149,7 @@ export function nodeHandler(
     limits: httpSettings(options),
     onError: server.onError,
     onResponse(response) {
-      response.once("close", open.begin(isEndlessRequest(response.req)));
+      response.on("close", open.begin(isEndlessRequest(response.req)));
       if (open.isClosing) response.setHeader("Connection", "close");
     },
   });

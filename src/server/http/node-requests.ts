@@ -75,7 +75,7 @@ export class NodeRequests {
 
   /** On its own, so that a stream that stays open keeps nothing of its request. */
   #goOnAfter(outgoing: ServerResponse, socket: Socket): void {
-    outgoing.once("close", () => {
+    outgoing.on("close", () => {
       const next = socket.destroyed ? undefined : this.#waiting.get(socket)?.shift();
       if (next === undefined) this.#waiting.delete(socket);
       else next();

@@ -1,4 +1,4 @@
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { isJsonContentType } from "@modelcontextprotocol/server";
 import { HoldfastError } from "../../task/fault.ts";
 import { stoppingText } from "../../task/unanswered.ts";
@@ -202,7 +202,7 @@ export class BodyReads {
       whole.then(
         (bytes) => {
           if (bytes.byteLength > maxBytes) end(tooLarge(maxBytes));
-          else end(isUtf8(bytes) ? utf8.decode(bytes) : notUtf8());
+          else end(textOf(bytes) ?? notUtf8());
         },
         () => end(brokenOff()),
       );
@@ -244,6 +244,12 @@ export class BodyReads {
     const [oldest] = this.#reads;
     oldest?.refuse(tooManyPending());
   }
+}
+
+/** Undefined for what is not UTF-8. Nearly all messages are ASCII, which costs less. */
+function textOf(bytes: ArrayBuffer | Uint8Array): string | undefined {
+  if (bytes instanceof Buffer && isAscii(bytes)) return bytes.toString("latin1");
+  return isUtf8(bytes) ? utf8.decode(bytes) : undefined;
 }
 
 /** A `Request` takes any stream; what has no length would make the count of all bodies useless. */

@@ -99,7 +99,7 @@ class VisibleTasks {
 
   async #answer(asked: Asked, seen: ReadonlySet<SessionGeneration>): Promise<Answer> {
     const { session } = this.#context.sep ?? {};
-    if (session !== undefined) await Promise.allSettled(session.cancels);
+    if (session !== undefined && session.cancels.size > 0) await Promise.allSettled(session.cancels);
     if (asked.method === listMethod) return list(asked, this.#sessions(asked, await this.#caughtUp(seen)));
     try {
       return await first(asked, this.#sessions(asked, seen));

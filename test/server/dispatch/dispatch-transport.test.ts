@@ -1,8 +1,14 @@
-import { InMemoryTransport, type JSONRPCMessage, type JSONRPCRequest } from "@modelcontextprotocol/server";
+import {
+  InMemoryTransport,
+  isJSONRPCRequest,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+} from "@modelcontextprotocol/server";
 import { expect, it } from "vitest";
 import {
   DispatchTransport,
   type Handle,
+  isRequest,
   type WireDispatcher,
 } from "../../../src/server/dispatch/dispatch-transport.ts";
 import { rest } from "../../../src/testing/clocks.ts";
@@ -136,4 +142,39 @@ it("gives back memory that a request reserves while it is cancelled, and reads n
   send({ id: 1, method: "ours" });
   await rest();
   expect([held.size, reads]).toEqual([0, 0]);
+});
+
+it("takes for a request what the SDK takes for one", () => {
+  const request = { jsonrpc: "2.0", id: 1, method: "tasks/get", params: { taskId: "a" } };
+  const others = [
+    {},
+    { id: "1" },
+    { id: 1.5 },
+    { id: 2 ** 60 },
+    { id: null },
+    { id: undefined },
+    { jsonrpc: "1.0" },
+    { method: 1 },
+    { params: null },
+    { params: [] },
+    { params: "a" },
+    { params: undefined },
+    { params: { _meta: {} } },
+    { params: { _meta: { progressToken: {} } } },
+    { params: { _meta: undefined } },
+    { result: {} },
+    { more: undefined },
+    JSON.parse('{"__proto__":1}') as object,
+  ];
+  const messages = [
+    null,
+    undefined,
+    1,
+    "",
+    [],
+    [request],
+    ...others.map((other) => ({ ...request, ...other })),
+  ];
+  expect(messages.map(isRequest)).toEqual(messages.map(isJSONRPCRequest));
+  expect(messages.filter(isRequest).length).toBeGreaterThan(3);
 });

@@ -2,7 +2,6 @@ import {
   DEFAULT_NEGOTIATED_PROTOCOL_VERSION,
   isInitializeRequest,
   isJsonContentType,
-  isJSONRPCRequest,
   type JSONRPCMessage,
   parseJSONRPCMessage,
   SUPPORTED_PROTOCOL_VERSIONS,
@@ -22,7 +21,7 @@ import {
   unsupportedMediaType,
 } from "./refusals.ts";
 import { acceptedForm, type AnswerForm, idToAnswer, isPoll } from "./request-ids.ts";
-import type { DispatchedServer } from "../../dispatch/dispatch-transport.ts";
+import { type DispatchedServer, isRequest } from "../../dispatch/dispatch-transport.ts";
 import { noSession, type Streams } from "../../streams.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
@@ -192,7 +191,7 @@ export class SingleRequests implements EarlierRevisions {
     const { request, body, owner } = incoming;
     const version = request.headers.get("mcp-protocol-version");
     if (version !== null && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return undefined;
-    if (!isPoll(body) || !isJSONRPCRequest(body)) return undefined;
+    if (!isPoll(body) || !isRequest(body)) return undefined;
     const answer = await this.#server.poll(body, owner, streams, extraInfo(incoming));
     return answer && { status: 200, json: answerText(body.id, answer) };
   }

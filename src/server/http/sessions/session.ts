@@ -1,13 +1,8 @@
 import { isStopping } from "../../../task/fault.ts";
 import type { Secret } from "../../../task/secret.ts";
-import {
-  isInitializeRequest,
-  isJSONRPCRequest,
-  isSpecType,
-  type JSONRPCMessage,
-} from "@modelcontextprotocol/server";
+import { isInitializeRequest, isJSONRPCRequest, type JSONRPCMessage } from "@modelcontextprotocol/server";
 import type { Clock } from "../../../runtime/clock.ts";
-import type { DispatchedServer } from "../../dispatch/dispatch-transport.ts";
+import { type DispatchedServer, isRequest } from "../../dispatch/dispatch-transport.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
 import type { Outgoing } from "../exchange.ts";
@@ -211,7 +206,7 @@ export class Session {
   poll({ request: { headers }, body, owner, admitted }: Incoming): Promise<Outgoing> | undefined {
     const agreed = this.#session?.dispatcher.protocolVersion;
     if (agreed === undefined || (headers.get("mcp-protocol-version") ?? agreed) !== agreed) return undefined;
-    if (!isPoll(body) || !isSpecType.JSONRPCRequest(body)) return undefined;
+    if (!isPoll(body) || !isRequest(body)) return undefined;
     if (acceptedForm(headers.get("accept")) === undefined) return undefined;
     this.#streams.needs(admitted.needed);
     this.#state.requested(body);
