@@ -193,3 +193,27 @@ it("lists all pages, in lines that own no terminal", { timeout: 60_000 }, async 
     stderr: "holdfast: the server has no resources\n",
   });
 });
+
+it("prints resources and prompts whose parts lack what they should have, and what comes after them", async () => {
+  const serving = `
+    const answers = {
+      initialize: { protocolVersion: "2025-06-18", capabilities: { prompts: {}, resources: {} }, serverInfo: { name: "odd", version: "1" } },
+      "resources/read": { contents: [null, { uri: "x:a", blob: 5 }, { uri: "x:a", text: "AFTER" }] },
+      "prompts/list": { prompts: [{ name: "p" }] },
+      "prompts/get": { messages: [null, { role: 5, content: { type: "text", text: "AFTER" } }] },
+    };
+    require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method } = JSON.parse(line);
+      const answer = answers[method] ? { result: answers[method] } : { error: { code: -32601, message: "unknown" } };
+      if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    });`;
+  const server = ["--", process.execPath, "-e", serving];
+  const read = await runMain(["read", "x:a", ...server]);
+  expect(read).toMatchObject({
+    code: 0,
+    stdout:
+      '[unknown content: {"type":"resource","resource":null}]\n[unknown content: {"type":"resource","resource":{"uri":"x:a","blob":5}}]\nAFTER\n',
+  });
+  const prompt = await runMain(["prompt", "p", ...server]);
+  expect(prompt).toMatchObject({ code: 0, stdout: "unknown:\n[unknown content: null]\n\nunknown:\nAFTER\n" });
+});

@@ -27,6 +27,9 @@ const deviations: Readonly<Record<string, (id: string) => string>> = {
   "result and a null error": (id) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[]},"error":null}`,
   "a null _meta": (id) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"_meta":null}}`,
   "a _meta that is a text": (id) => `{"jsonrpc":"2.0","id":${id},"result":{"content":[],"_meta":"x"}}`,
+  "the method of its request": (id) => `{"id":${id},"method":"tools/call","result":{"content":[]}}`,
+  "after a notification with a null result": (id) =>
+    `[{"method":"notifications/x","result":null},{"id":${id},"result":{"content":[]}}]`,
   "in a list, after something else": (id) => `[7,{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}]`,
   "after a notification with null params": (id) =>
     `[{"jsonrpc":"2.0","method":"notifications/x","params":null},{"jsonrpc":"2.0","id":${id},"result":{"content":[]}}]`,

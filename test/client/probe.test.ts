@@ -43,6 +43,7 @@ it.each<[string, (response: ServerResponse) => unknown]>([
   ["answers with HTTP 400", (response) => response.writeHead(400).end("bad request")],
   ["answers with HTTP 403", (response) => response.writeHead(403).end("<html>no</html>")],
   ["answers with HTTP 500", (response) => response.writeHead(500).end()],
+  ["answers with HTTP 501", (response) => response.writeHead(501).end()],
   ["answers with a page", (response) => response.writeHead(200, { "content-type": "text/html" }).end("<p>")],
   ["answers with nothing", (response) => response.writeHead(202).end()],
 ])("finds the earlier version of a server that %s before it is initialized", async (_what, onProbe) => {

@@ -49,6 +49,44 @@ it("leaves out the bad parts of an item that can do without them, and names each
   ]);
 });
 
+it("names a cursor that is no text, and keeps what came with it", () => {
+  const list = read("tools/list", { tools: [good], nextCursor: 5 });
+  expect(list).toMatchObject({ tools: [good] });
+  expect(list).not.toHaveProperty("nextCursor");
+  expect(problemsOf(list)).toEqual([
+    "nextCursor is not a text: what comes after these tools cannot be asked for",
+  ]);
+});
+
+it("leaves out the schema of an output that is no object, where it has to be one", () => {
+  const lists = new ReadableLists();
+  const answer = (method: string, result: Record<string, unknown>): unknown => {
+    lists.rewriteOutgoing({ jsonrpc: "2.0", id: 1, method });
+    const message = lists.rewriteIncoming({ jsonrpc: "2.0", id: 1, result });
+    return "result" in message ? message.result : undefined;
+  };
+  const tool = { ...good, outputSchema: { type: "array" } };
+  answer("server/discover", {});
+  expect(answer("tools/list", { tools: [tool] })).toEqual({ tools: [tool] });
+  answer("initialize", {});
+  const earlier = answer("tools/list", { tools: [tool, good] });
+  expect(earlier).toMatchObject({ tools: [good, good] });
+  expect(problemsOf(earlier)).toEqual(['tool "add": outputSchema is invalid, and left out']);
+});
+
+it("reads the introduction of a server that says less than it must, or says it otherwise", () => {
+  expect(read("initialize", { protocolVersion: "2025-06-18" })).toEqual({
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    serverInfo: { name: "unknown", version: "unknown" },
+  });
+  const capabilities = { tools: true, logging: false, prompts: [], resources: { subscribe: true } };
+  expect(read("initialize", { capabilities, serverInfo: { name: "careless", version: 2 } })).toEqual({
+    capabilities: { tools: {}, resources: { subscribe: true } },
+    serverInfo: { name: "careless", version: "2" },
+  });
+});
+
 it("leaves everything else as it is: other answers, errors, lists that are none", () => {
   const lists = new ReadableLists();
   const messages: JSONRPCMessage[] = [

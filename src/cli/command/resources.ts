@@ -1,10 +1,4 @@
-import type {
-  ReadResourceResult,
-  Resource,
-  ResourceTemplateType,
-  GetPromptResult,
-  Prompt,
-} from "@modelcontextprotocol/client";
+import type { Resource, ResourceTemplateType, Prompt } from "@modelcontextprotocol/client";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
@@ -20,10 +14,10 @@ import {
   type Links,
   type SavedContent,
 } from "../output/save-content.ts";
-import { withNewline, showContent } from "../output/show-content.ts";
+import { withNewline, showBlock, showContent } from "../output/show-content.ts";
 import { request, serverInfo, type Session, withServer } from "../server/with-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
-import type { JsonObject } from "../../generation/message.ts";
+import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { didYouMean } from "../arguments/words.ts";
 import { completeArguments, type Pair, parseArguments, readPairs } from "../arguments/parse-arguments.ts";
@@ -154,34 +148,41 @@ async function follow(
   }
 }
 
-type Content = ReadResourceResult["contents"][number];
-
-/** Text unchanged, and bytes for a pipe. */
+/** Text unchanged, and bytes for a pipe. Any part may lack what it should have. */
 function contentsOf(
   uri: string,
-  { contents }: ReadResourceResult,
+  { contents }: { readonly contents: readonly unknown[] },
   { isTerminal }: Output,
 ): Pick<Said, "text" | "notes"> {
-  const [first] = contents;
-  if (contents.length === 1 && first !== undefined && "blob" in first && !isTerminal)
-    return { text: Buffer.from(first.blob, "base64") };
-  const binary = contents.find((content) => "blob" in content);
+  const bytes = contents.filter(isBinary);
+  const [binary] = bytes;
+  if (contents.length === 1 && binary !== undefined && !isTerminal)
+    return { text: Buffer.from(binary.blob, "base64") };
   if (binary !== undefined) {
     const what = isTerminal ? "is not written to a terminal" : "cannot be separated from the other parts";
     const how = isTerminal ? ", pipe it" : "";
     throw new UsageError(`${uri} has ${describe(binary)}, which ${what}: use --save DIR${how}, or --json.`);
   }
   const isOnly = contents.length === 1 && !isTerminal;
-  const texts = contents.map((content) => ("text" in content ? content.text : ""));
+  const texts = contents.map((resource) => showBlock({ type: "resource", resource }));
   return {
     text: texts.map((text) => (isOnly ? text : withNewline(text))).join(""),
     notes: [contents.length === 0 && "holdfast: the resource is empty"],
   };
 }
 
-function describe(content: Content): string {
-  const size = "blob" in content ? Buffer.byteLength(content.blob, "base64") : 0;
-  return `${content.mimeType ?? "binary data"} of ${sizeText(size)}`;
+interface Binary {
+  readonly blob: string;
+  readonly mimeType?: unknown;
+}
+
+function isBinary(content: unknown): content is Binary {
+  return isJsonObject(content) && typeof content["blob"] === "string" && typeof content["text"] !== "string";
+}
+
+function describe({ blob, mimeType }: Binary): string {
+  const size = sizeText(Buffer.byteLength(blob, "base64"));
+  return `${typeof mimeType === "string" ? mimeType : "binary data"} of ${size}`;
 }
 
 /** `holdfast prompts SERVER` */
@@ -277,17 +278,18 @@ interface Message extends SavedContent {
 }
 
 async function messagesOf(
-  { messages }: GetPromptResult,
+  { messages }: { readonly messages: readonly unknown[] },
   folder: SaveFolder | undefined,
   links: Links,
 ): Promise<readonly Message[]> {
   const all: Message[] = [];
-  for (const { role, content } of messages) {
+  for (const message of messages) {
+    const { role, content } = isJsonObject(message) ? message : { content: message };
     const saved =
       folder === undefined
         ? { text: showContent({ content: [content] }), saved: [], problems: [] }
         : await saveContent([content], folder, links);
-    all.push({ role, ...saved });
+    all.push({ role: typeof role === "string" ? role : "unknown", ...saved });
   }
   return all;
 }

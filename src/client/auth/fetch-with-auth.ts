@@ -9,6 +9,8 @@ import { type Challenge, LoginTokens, ProviderTokens, type TokenSource } from ".
 import type { ClientClock } from "../clock.ts";
 import type { LoginStore } from "./login.ts";
 import { chunksOf } from "../transport/server-sent-events.ts";
+import { isJsonObject } from "../../generation/message.ts";
+import { withoutNulls } from "../reply/readable-lists.ts";
 
 /**
  * A fetch that sends a token with requests to the origin of `server`, and retries with another token if the server refuses it. Requests
@@ -116,11 +118,21 @@ export function oauthFetch(
       // The answers are small. Reading them here applies the limits to them too.
       const body = response.body === null ? null : await wholeBody(response.body, new URL(url).origin);
       const { status, statusText, headers } = response;
-      return new Response(body, { status, statusText, headers });
+      return new Response(body && (await withoutNullMembers(body)), { status, statusText, headers });
     } finally {
       deadline.clear();
     }
   };
+}
+
+/** Some servers write null for what they do not have, and the SDK would refuse their whole answer. */
+async function withoutNullMembers(body: Blob): Promise<Blob | string> {
+  try {
+    const value: unknown = JSON.parse(await body.text());
+    return isJsonObject(value) ? JSON.stringify(withoutNulls(value)) : body;
+  } catch {
+    return body;
+  }
 }
 
 /** Loaded when it is needed. */

@@ -14,6 +14,7 @@ import { type Login, loginName, type LoginStore } from "./login.ts";
 import type { ClientClock } from "../clock.ts";
 import { describeCause, TaskClientError } from "../task-client-error.ts";
 import { redacted } from "../transport/server-name.ts";
+import { firstIssue } from "../transport/send-failure.ts";
 
 /** All scopes of several lists, without duplicates; undefined for none. */
 function scopeUnion(...lists: readonly (string | undefined)[]): string | undefined {
@@ -290,7 +291,9 @@ export function isEnded(cause: unknown): boolean {
  */
 export function authFailure(what: string, cause: unknown): TaskClientError {
   if (cause instanceof TaskClientError) return cause;
-  const message = `${what}: ${shortened(describeCause(cause))}`;
+  const issue = cause instanceof Error ? firstIssue(cause.message) : undefined;
+  const why = issue === undefined ? describeCause(cause) : `an answer of the server is invalid: ${issue}`;
+  const message = `${what}: ${shortened(why)}`;
   return new TaskClientError(isOutage(cause) ? "connection" : "unauthorized", message, { cause });
 }
 

@@ -59,12 +59,14 @@ export function problemsOf(list: unknown): readonly string[] {
 
 /**
  * Reads the lists that the SDK's client asks for before it does: it would refuse a whole list for one item. A bad item is left out, a bad
- * part of an item that can do without it is, and both are named in the list's `_meta`; see `problemsOf`. From a server's introduction, nulls
- * are left out: the SDK would not connect.
+ * part of an item that can do without it is, and both are named in the list's `_meta`; see `problemsOf`. A server's introduction is read as it
+ * was meant: the SDK would not connect.
  */
 export class ReadableLists {
   /** The methods of such requests that are not answered yet. */
   readonly #asked = new Map<RequestId, string>();
+  /** Whether the server speaks a revision in which a tool's structured output is an object. */
+  #isEarlier = false;
 
   rewriteOutgoing(message: JSONRPCMessage): JSONRPCMessage {
     if (!isJSONRPCRequest(message)) return message;
@@ -81,16 +83,54 @@ export class ReadableLists {
     if (method === undefined || !isJSONRPCResultResponse(message)) return message;
     const { result } = message;
     const kind = kinds[method];
-    return { ...message, result: kind ? readable(result, kind) : withoutNulls(result, introductionLevels) };
+    if (kind !== undefined)
+      return { ...message, result: readable(result, this.#isEarlier ? inEarlierRevisions(kind) : kind) };
+    this.#isEarlier = method === "initialize";
+    const read = withoutNulls(result, introductionLevels);
+    return { ...message, result: this.#isEarlier ? introduction(read) : read };
   }
 }
 
+/** What a server says of itself, as far as it can be read. */
+function introduction({ capabilities: given, serverInfo, ...rest }: JsonObject): JsonObject {
+  const declared = isJsonObject(given) ? Object.entries(given) : [];
+  const capabilities = declared.flatMap(([name, value]) =>
+    isJsonObject(value) ? [[name, value]] : value === true ? [[name, {}]] : [],
+  );
+  const { name, version, ...more } = isJsonObject(serverInfo) ? serverInfo : {};
+  const called = (text: unknown): string =>
+    typeof text === "string" || typeof text === "number" ? String(text) : "unknown";
+  return {
+    ...rest,
+    capabilities: Object.fromEntries(capabilities) as JsonObject,
+    serverInfo: { name: called(name), version: called(version), ...more },
+  };
+}
+
+/** A tool's `outputSchema` has the form of its `inputSchema` there. */
+function inEarlierRevisions(kind: ListKind): ListKind {
+  if (kind.item !== "tool") return kind;
+  const isValid = (value: unknown): boolean =>
+    kind.isValid(value) &&
+    (!isJsonObject(value) ||
+      value["outputSchema"] === undefined ||
+      kind.isValid({ name: "output", inputSchema: value["outputSchema"] }));
+  return { ...kind, isValid };
+}
+
 function readable(result: JsonObject, kind: ListKind): JsonObject {
-  const { [kind.member]: items, ...rest } = withoutNulls(result);
+  const { [kind.member]: items, nextCursor, ...rest } = withoutNulls(result);
   if (!Array.isArray(items)) return result;
   const problems: string[] = [];
   const read = items.map((item: unknown, index) => readItem(item, index, kind, problems));
-  const list = { ...rest, [kind.member]: read.filter((item) => item !== undefined) };
+  const isCursor = typeof nextCursor === "string";
+  if (nextCursor !== undefined && !isCursor)
+    problems.push(`nextCursor is not a text: what comes after these ${kind.item}s cannot be asked for`);
+  const list = {
+    ...rest,
+    ...(isCursor && { nextCursor }),
+    [kind.member]: read.filter((item) => item !== undefined),
+  };
   return problems.length === 0 ? list : withMeta(list, { [problemsKey]: problems });
 }
 

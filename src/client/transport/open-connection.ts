@@ -100,7 +100,7 @@ function isProcess(server: ServerTarget): server is ServerProcess {
 
 /** The server, or what stands before it, may answer later. */
 function isUnavailable(status: number): boolean {
-  return status === 429 || (status > 500 && status < 600);
+  return status === 429 || (status > 501 && status < 600);
 }
 
 function isTimeout(error: unknown): boolean {

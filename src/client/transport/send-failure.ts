@@ -118,11 +118,18 @@ export function invalidAnswer({ code, message, data }: SdkError): string {
 /** The first thing that is wrong, in the place of the validator's list of everything, which is JSON. */
 function invalidResult(message: string): string {
   const { method, list } = /^Invalid result for (?<method>\S+): (?<list>\[.*)$/s.exec(message)?.groups ?? {};
-  if (method === undefined || list === undefined) return message;
+  const issue = list === undefined ? undefined : firstIssue(list);
+  return method === undefined || issue === undefined
+    ? message
+    : `The server's answer to ${method} is invalid: ${issue}`;
+}
+
+/** The first thing that a validator's list names; undefined if the text is no such list. */
+export function firstIssue(list: string): string | undefined {
   try {
     const issues: unknown = JSON.parse(list);
     const issue: unknown = Array.isArray(issues) ? issues[0] : undefined;
-    if (!isJsonObject(issue) || !Array.isArray(issue["path"])) return message;
+    if (!isJsonObject(issue) || !Array.isArray(issue["path"])) return undefined;
     const path: readonly unknown[] = issue["path"];
     const place = path.map((step) => (typeof step === "number" ? `[${step}]` : `.${String(step)}`)).join("");
     const where = place === "" ? "it" : place.replace(/^\./, "");
@@ -130,9 +137,9 @@ function invalidResult(message: string): string {
     const what = problem.endsWith("received undefined")
       ? "is missing"
       : `is invalid${problem && `: ${problem}`}`;
-    return `The server's answer to ${method} is invalid: ${where} ${what}`;
+    return `${where} ${what}`;
   } catch {
-    return message;
+    return undefined;
   }
 }
 

@@ -120,9 +120,11 @@ const parseErrorCode = -32700;
 function readMessage(value: unknown, answers?: RequestId): JSONRPCMessage | NotAMessage {
   if (!isJsonObject(value)) return new NotAMessage(`it is ${kindOf(value)}, and not a JSON object`);
   const { method, params } = value;
-  const isAnswer = method === undefined && ("result" in value || "error" in value);
-  const id = value["id"] ?? (isAnswer ? answers : undefined);
-  if (typeof method === "string") {
+  // Some write every member there is, with null for what they do not have, and some repeat the method in its answer.
+  const isAnswer = (value["result"] ?? value["error"] ?? undefined) !== undefined;
+  const isRequest = typeof method === "string" && !isAnswer;
+  const id = value["id"] ?? (isRequest || !("result" in value || "error" in value) ? undefined : answers);
+  if (isRequest) {
     const rest = isJsonObject(params) ? { params: withReadableMeta(params) } : {};
     if (id === undefined) return { jsonrpc: "2.0", method, ...rest };
     return isId(id)

@@ -190,3 +190,24 @@ it("says in a line what an authorization server answers that cannot be read", as
     message: expect.stringMatching(/^The login failed: HTTP 502.{20,300}$/) as string,
   });
 });
+
+it("takes null for what an authorization server does not have, and names the first thing that is missing", async () => {
+  const { url, oauth } = await protectedBy({ metadataDocuments: false });
+  const answeredWith =
+    (more: object): LogInOptions["fetch"] =>
+    async (address, init) => {
+      const response = await fetch(address, init);
+      const isMetadata = new URL(address).pathname === "/.well-known/oauth-authorization-server";
+      return isMetadata ? Response.json({ ...((await response.json()) as object), ...more }) : response;
+    };
+  const store = memoryLogins();
+  const nulls = { scopes_supported: null, service_documentation: null };
+  await logIn(url, { store, onAddress: visits, fetch: answeredWith(nulls) });
+  expect(await shouted(await connected(url, store))).toEqual(loud);
+  const invalid = logIn(url, { store, onAddress: visits, fetch: answeredWith({ token_endpoint: null }) });
+  await expect(invalid).rejects.toMatchObject({
+    code: "unauthorized",
+    message: `Could not find out how to log in to ${url}: an answer of the server is invalid: token_endpoint is missing`,
+  });
+  expect(oauth.times("/token")).toBe(1);
+});
