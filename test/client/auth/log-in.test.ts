@@ -194,7 +194,7 @@ it("says in a line what an authorization server answers that cannot be read", as
 it("takes null for what an authorization server does not have, and names the first thing that is missing", async () => {
   const { url, oauth } = await protectedBy({ metadataDocuments: false });
   const answeredWith =
-    (more: object): LogInOptions["fetch"] =>
+    (more: object): NonNullable<LogInOptions["fetch"]> =>
     async (address, init) => {
       const response = await fetch(address, init);
       const isMetadata = new URL(address).pathname === "/.well-known/oauth-authorization-server";
