@@ -31,11 +31,12 @@ import { ownContext } from "./own-context.ts";
 import { type ServerTelemetry, TaskTraces } from "./telemetry/telemetry.ts";
 import type { ProcessCounts } from "./reports/process-counts.ts";
 import type { Registry } from "./tool/registry.ts";
-import { runInline, type InlineRun } from "./execution/run-inline.ts";
+import { runInline } from "./execution/direct-run.ts";
 import type {
   BesideTasks,
   CallEnd,
   CancelledNow,
+  InlineRun,
   Leaving,
   LinesPage,
   ListPage,

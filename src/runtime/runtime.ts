@@ -3,9 +3,17 @@ import type { SecretName } from "./secrets.ts";
 import type { SessionStore } from "../store/session-store.ts";
 import type { KeyedTask, TaskStore, WireName, ReserveMemory } from "../store/store.ts";
 import type { Artifact } from "../task/artifact.ts";
-import type { LineList, TaskLine } from "../task/task-line.ts";
+import type { LineList, LogText, TaskLine } from "../task/task-line.ts";
 import type { ArtifactPart, ArtifactRange } from "./artifacts.ts";
-import type { TaskSnapshot, GenerationName, Origin, TaskMethod, TaskRecord } from "../task/record.ts";
+import type {
+  GenerationName,
+  Origin,
+  Progress,
+  TaskMethod,
+  TaskRecord,
+  TaskSnapshot,
+  TraceContext,
+} from "../task/record.ts";
 import type { InputAnswer } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
@@ -14,7 +22,9 @@ import type { RuntimeSettings } from "./options.ts";
 import type { CallExtras } from "./tool/received-request.ts";
 import type { ServerTelemetry, TaskTraces } from "./telemetry/telemetry.ts";
 import type { Registry } from "./tool/registry.ts";
-import type { CallListener, InlineRun } from "./execution/run-inline.ts";
+import type { TaskCaller } from "./tool/task-caller.ts";
+import type { Tool } from "./tool/tool.ts";
+import type { ContextEffects } from "./execution/make-context.ts";
 import type { Watcher } from "./changed-tasks.ts";
 
 /** Who made a task, and through which generation: no other requestor sees the task (A-35). A client of several generations is several. */
@@ -23,6 +33,36 @@ export interface Requestor {
   readonly principal: string | null;
   /** The scopes of the requestor's token: tasks that need more are refused and not listed. Left out: everything. */
   readonly scopes?: readonly string[] | undefined;
+}
+
+/**
+ * Receives at once what a handler reports while there is no task. Errors that it throws are ignored. Without a listener, reports are
+ * dropped.
+ */
+export interface CallListener {
+  /** Receives each report of progress. */
+  readonly progress?: (report: Progress) => void;
+  /** Receives each line of the log, except those that a step repeats. */
+  readonly log?: (line: LogText) => void;
+}
+
+/** Asks the client a handler's question and resolves with the answer's result object. */
+export type Ask = ContextEffects["ask"];
+
+export interface InlineRun extends CallExtras, CallListener {
+  readonly tool: Tool;
+  readonly arguments: unknown;
+  readonly caller: TaskCaller;
+  /** Raw JSON of what the tool's `prepare` returned. */
+  readonly prepared?: string | null;
+  /** True if the tool's `prepare` did not run before: it runs now, and asks through `ask` like the handler. */
+  readonly prepareInTask?: true;
+  /** Aborts the handler, for example when the caller disconnects. */
+  readonly signal: AbortSignal;
+  /** The trace context that the caller's request began. */
+  readonly trace?: TraceContext | undefined;
+  /** How questions reach the caller. */
+  readonly ask: Ask;
 }
 
 /** One accepted request that becomes a task. */

@@ -12,8 +12,7 @@
 
 import type { JsonObject } from "../generation/message.ts";
 import { untilStoreAnswers } from "../runtime/observed-store.ts";
-import type { CallListener, InlineRun } from "../runtime/execution/run-inline.ts";
-import type { Requestor, Runtime, TaskCall } from "../runtime/runtime.ts";
+import type { CallListener, InlineRun, Requestor, Runtime, TaskCall } from "../runtime/runtime.ts";
 import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import { Changes } from "../runtime/wait-for.ts";

@@ -252,7 +252,7 @@ async function replayRecording(
     ...ofTask(record, origin, tool, services),
     lines: new TaskLines({ limits: options }),
   });
-  const held = new HeldRun({ services, timers, run, record, tool, origin, entries, host: {} });
+  const held = new HeldRun({ services, timers, run, record, tool, origin, entries, host: { hear: ignore } });
   const calls = new ReplayedCalls();
   const call: CallContext = {
     caller: taskCaller(record.principal, origin.caller),
@@ -261,9 +261,9 @@ async function replayRecording(
   const contextFor = async (args: unknown): Promise<TaskContext> => {
     const value =
       origin.prepareInTask === true
-        ? await prepareInTask(tool, args, run, calls.watch(held.effects), clock, call.caller)
+        ? await prepareInTask(tool, args, calls.watch(held), call.caller)
         : preparedBefore;
-    const context = makeContext(run, held.effects, clock, call, value);
+    const context = makeContext(held, call, value);
     return calls.watch({ ...context, version: versionAnswer(run, context, recorded) });
   };
   const known = new Set([...recorded, prepared]);

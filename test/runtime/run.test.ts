@@ -86,7 +86,7 @@ function hold(run: Run, all: Services, task: TaskRecord): HeldTask {
     task,
     entries: [],
     parks: true,
-    watcher: { onRest: ignore, onStir: ignore, onFault: ignore, onBlocked: ignore, onNextRound: ignore },
+    tell: ignore,
   });
 }
 

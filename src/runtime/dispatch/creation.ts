@@ -9,7 +9,7 @@ import type { LeakedHandlers } from "../execution/run-handler.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { newTask, type FreshTask } from "../execution/call-tool.ts";
 import { RunTrace } from "../telemetry/telemetry.ts";
-import { PromotableRun } from "../execution/promotable-run.ts";
+import { DirectRun } from "../execution/direct-run.ts";
 import type { CallEnd, TaskCall } from "../runtime.ts";
 import type { Services } from "../services.ts";
 import type { Slots } from "./slots.ts";
@@ -36,7 +36,7 @@ export interface CreationSetup {
 export class Creation {
   readonly #setup: CreationSetup;
   readonly #underWay = new Set<Promise<unknown>>();
-  readonly #promotable = new Set<PromotableRun>();
+  readonly #promotable = new Set<DirectRun>();
   #closed = false;
 
   constructor(setup: CreationSetup) {
@@ -102,7 +102,7 @@ export class Creation {
     const { services, slots, timers, sweeper, attempts, leaked, credentials } = this.#setup;
     const { store, clock } = services;
     let snapshot: TaskSnapshot | undefined;
-    const promotable = new PromotableRun({
+    const promotable = new DirectRun({
       tool,
       id: fresh.task.id,
       arguments: JSON.parse(fresh.request.arguments),
@@ -114,10 +114,8 @@ export class Creation {
       },
       listener: call,
       signal,
-      promoteAfterMs,
       services,
       timers,
-      slots: slots.of(call.principal),
       trace:
         services.telemetry &&
         new RunTrace(services.telemetry.tracing, {
@@ -126,18 +124,22 @@ export class Creation {
           attempt: 1,
           trace: call.origin.trace,
         }),
-      onEnd: () => unwatch(),
-      makeTask: async (run) => {
-        const token = clock.uniqueName();
-        // Without a quota: it runs already, and the slots bound how many do.
-        const { version } = tool;
-        const result = await store.write({ type: "create", now: clock.now(), ...fresh, token, version });
-        if (!result.ok) throw new HoldfastError("internal", "The id of the task is already in use.");
-        sweeper.consider(result.task.sweepAt);
-        credentials.keep(result.task.id, call); // for a later run, where this one is parked
-        services.traces?.keep(result.task.id, call.origin.trace);
-        snapshot = { task: result.task, inputs: [], outcome: null };
-        return attempts.hold(run, result.task, tool, call.origin);
+      promotion: {
+        afterMs: promoteAfterMs,
+        slots: slots.of(call.principal),
+        onEnd: () => unwatch(),
+        makeTask: async (run) => {
+          const token = clock.uniqueName();
+          // Without a quota: it runs already, and the slots bound how many do.
+          const { version } = tool;
+          const result = await store.write({ type: "create", now: clock.now(), ...fresh, token, version });
+          if (!result.ok) throw new HoldfastError("internal", "The id of the task is already in use.");
+          sweeper.consider(result.task.sweepAt);
+          credentials.keep(result.task.id, call); // for a later run, where this one is parked
+          services.traces?.keep(result.task.id, call.origin.trace);
+          snapshot = { task: result.task, inputs: [], outcome: null };
+          return attempts.hold(run, result.task, tool, call.origin);
+        },
       },
     });
     const unwatch = leaked.watch(promotable.run, tool, () => {

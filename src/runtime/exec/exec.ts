@@ -11,20 +11,16 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { JournalKey } from "../../task/journal.ts";
 import { assertOptions, settingsOf, type Settings } from "../../options/options.ts";
 import type { LogLevel } from "../../task/task-line.ts";
-import { systemClock, type StoreClock } from "../clock.ts";
+import { systemClock } from "../clock.ts";
 import { runStep } from "../execution/step.ts";
 import { assertOutsideStep, NotYet, type StepEffects } from "../execution/step-try.ts";
-import type { Run } from "../journal/run.ts";
 import { waitFor } from "../wait-for.ts";
 import { ExecError, execOptions, type ExecOptions, type ExecResult, ownVariables } from "./exec-options.ts";
-import { end, endGroup, launch, type Launched, lookFor, type StartedProcesses } from "./started-processes.ts";
+import { end, endGroup, launch, type Launched, lookFor } from "./started-processes.ts";
 import { Output, SavedOutput, textOf } from "./output.ts";
 import type { StepContext } from "../tool/task-context.ts";
 
-export interface ExecEffects extends StepEffects {
-  readonly processes: StartedProcesses;
-  readonly logLine: (level: LogLevel, text: string, data: object) => Promise<void>;
-}
+export type LogLine = (level: LogLevel, text: string, data: object) => Promise<void>;
 
 type Unset = "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf" | "limit" | "artifacts";
 
@@ -32,9 +28,8 @@ type Unset = "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf" | "limit" | "ar
 type Ended = Omit<ExecResult, "links">;
 
 interface Exec {
-  readonly run: Run;
-  readonly effects: ExecEffects;
-  readonly clock: StoreClock;
+  readonly effects: StepEffects;
+  readonly logLine: LogLine;
   readonly key: string;
   readonly file: string;
   readonly args: readonly string[];
@@ -47,7 +42,7 @@ interface Exec {
 
 /** Runs a command until it ends, or takes over one that an earlier run has begun. */
 export async function runExec(
-  { run, effects, clock }: Pick<Exec, "run" | "effects" | "clock">,
+  { effects, logLine }: Pick<Exec, "effects" | "logLine">,
   key: JournalKey,
   file: string,
   args: readonly string[],
@@ -55,6 +50,7 @@ export async function runExec(
 ): Promise<ExecResult> {
   assertOptions("task.exec", given, execOptions);
   assertCommand(file, args);
+  const { run, services } = effects;
   const options = settingsOf<ExecOptions, Unset>(execOptions, given);
   const { retries, backoff, retryIf, limit, onCrash } = options;
   const retrying = {
@@ -64,9 +60,8 @@ export async function runExec(
     ...(limit && { limit }),
   };
   const exec = {
-    run,
     effects,
-    clock,
+    logLine,
     key: run.keys.stored(key),
     file,
     args,
@@ -75,7 +70,7 @@ export async function runExec(
     awayMs: firstAwayMs,
   };
   assertOutsideStep(run, key);
-  const saved = new SavedOutput(run, clock, exec.key, options.artifacts ?? {});
+  const saved = new SavedOutput(run, services.clock, exec.key, options.artifacts ?? {});
   const files = {
     begin: () => saved.begin(),
     store: async () => {
@@ -100,7 +95,7 @@ export async function runExec(
     }
   };
   const kind = { livesOn: onCrash === "adopt", prepare, files };
-  const step = runStep(run, effects, clock, key, retrying, begin, kind);
+  const step = runStep(effects, key, retrying, begin, kind);
   try {
     const ended = await step;
     return { ...ended, links: await saved.links() };
@@ -113,7 +108,9 @@ export async function runExec(
 }
 
 async function runTry(exec: Exec, earlier: Launched | undefined, signal: AbortSignal): Promise<Ended> {
-  const { run, effects, clock, key, file, args, options } = exec;
+  const { effects, key, file, args, options } = exec;
+  const { run, services } = effects;
+  const { clock, processes } = services;
   if (earlier !== undefined && (await goesOn(exec, earlier))) {
     await run.beginStep({ key, value: JSON.stringify(earlier), goesOn: true });
     return follow(exec, earlier, undefined, signal);
@@ -122,8 +119,8 @@ async function runTry(exec: Exec, earlier: Launched | undefined, signal: AbortSi
   const command = { file, args, cwd, env: { ...ownVariables(inheritEnv), ...env }, stdin };
   signal.throwIfAborted();
   const taskId = run.holdsTask ? run.setup.taskId : null;
-  const place = { folder: effects.processes.place(), taskId, at: clock.now() };
-  const { launched, begin, ended } = await effects.processes.launching(place, () => launch(command, place));
+  const place = { folder: processes.place(), taskId, at: clock.now() };
+  const { launched, begin, ended } = await processes.launching(place, () => launch(command, place));
   try {
     if (niceness > 0) setPriority(launched.pid, niceness);
     await run.beginStep({ key, value: JSON.stringify(launched), begunAt: place.at });
@@ -149,7 +146,7 @@ async function goesOn(exec: Exec, earlier: Launched): Promise<boolean> {
     exec.awayMs = Math.min(pauseMs * 2, longestAwayMs);
     throw new NotYet(pauseMs, JSON.stringify(earlier));
   }
-  effects.processes.follows(earlier);
+  effects.services.processes.follows(earlier);
   if (typeof found === "object" || (found === "runs" && onCrash === "adopt")) return true;
   await end(earlier, killAfterMs); // all of it, also where its leader alone is gone
   exec.over.push(earlier);
@@ -172,7 +169,7 @@ function lostOn({ file }: Exec, { pid, machine }: Launched, how: string, printed
 
 /** Removes the files that nobody needs any more. */
 async function clear({ over, effects }: Exec): Promise<void> {
-  for (const launched of over.splice(0)) await effects.processes.done(launched);
+  for (const launched of over.splice(0)) await effects.services.processes.done(launched);
 }
 
 /** Between looks at a process on another machine, whose server may take the task over. */
@@ -191,12 +188,12 @@ async function follow(
   ended: Promise<void> | undefined,
   signal: AbortSignal,
 ): Promise<Ended> {
-  const { effects, file, options } = exec;
-  const { processes } = effects;
+  const { effects, logLine, file, options } = exec;
+  const { processes } = effects.services;
   const { killAfterMs, maxLogLines, successCodes } = options;
   processes.follows(launched);
   const output = await Output.of(launched.folder, maxLogLines, (stream, text) =>
-    effects.logLine(stream === "stdout" ? "info" : "warning", text, { exec: exec.key, stream }),
+    logLine(stream === "stdout" ? "info" : "warning", text, { exec: exec.key, stream }),
   );
   let wake = (): void => undefined;
   void ended?.then(() => wake());
@@ -241,16 +238,17 @@ async function follow(
 }
 
 /** The handler is told to end. A process that is to live on is left to the next run, or to whoever sees that its task has ended. */
-async function leave({ run, effects, options }: Exec, launched: Launched): Promise<void> {
+async function leave({ effects, options }: Exec, launched: Launched): Promise<void> {
+  const { run, services } = effects;
   const { state, cancelRequested } = run.life;
   if (options.onCrash === "adopt" && (state === "released" || state === "fenced")) return;
   await end(launched, options.killAfterMs);
-  if (cancelRequested) await effects.processes.done(launched);
+  if (cancelRequested) await services.processes.done(launched);
 }
 
 /** In ms. */
-function leftOf({ clock, options: { timeoutMs = Infinity } }: Exec, { at }: Launched): number {
-  return at + timeoutMs - clock.nowSince(at);
+function leftOf({ effects, options: { timeoutMs = Infinity } }: Exec, { at }: Launched): number {
+  return at + timeoutMs - effects.services.clock.nowSince(at);
 }
 
 function late({ file, options }: Exec): HoldfastError {

@@ -6,7 +6,7 @@ import { endingOf } from "../../task/status-text.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskHolder } from "../changed-tasks.ts";
 import type { Slots } from "../dispatch/slots.ts";
-import { ofTask } from "../journal/run-life.ts";
+import { type AttemptEvent, ofTask } from "../journal/run-life.ts";
 import { Run } from "../journal/run.ts";
 import { RunTrace } from "../telemetry/telemetry.ts";
 import type { Services } from "../services.ts";
@@ -14,14 +14,20 @@ import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/task-caller.ts";
 import type { Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
-import type { HandlerEnd } from "../tool/tool-outcome.ts";
 import { untilStoreAnswers } from "../observed-store.ts";
 import { whenAborted } from "../wait-for.ts";
-import { HeldRun, type AttemptHost } from "./held-run.ts";
-import { type LeakedHandlers, linesOf, type LoadedTask, loadTask, runHandler } from "./run-handler.ts";
+import type { Attempt, AttemptHost } from "./attempt.ts";
+import { HeldRun } from "./held-run.ts";
+import {
+  type LeakedHandlers,
+  linesOf,
+  type LoadedTask,
+  loadTask,
+  runHandler,
+  startHandler,
+} from "./run-handler.ts";
 import type { CallContext } from "./make-context.ts";
 import { Parking } from "./parking.ts";
-import { withinTime, workLimitOf } from "./within-time.ts";
 
 export interface AttemptsSetup {
   readonly services: Services;
@@ -51,7 +57,7 @@ const undecrypted =
 export class Attempts implements TaskHolder, AttemptHost {
   readonly #setup: AttemptsSetup;
   readonly #services: Services;
-  readonly #live = new Map<string, HeldRun>();
+  readonly #live = new Map<string, Attempt>();
   /** The newest records of tasks whose attempt has not begun yet; undefined for a deleted one. */
   readonly #loading = new Map<string, TaskRecord | undefined>();
   readonly #parking: Parking;
@@ -64,7 +70,7 @@ export class Attempts implements TaskHolder, AttemptHost {
     this.#setup = setup;
     this.#services = setup.services;
     const { services, timers, onParked } = setup;
-    const onDrop = ({ run }: HeldRun): void => void this.#live.delete(run.setup.taskId);
+    const onDrop = ({ run }: Attempt): void => void this.#live.delete(run.setup.taskId);
     this.#parking = new Parking({ services, timers, onDrop, onParked });
   }
 
@@ -110,11 +116,11 @@ export class Attempts implements TaskHolder, AttemptHost {
     // Nobody asks for one below another, and one that was made just now is known.
     if (task.parent === null && request === undefined) this.#services.traces?.keep(task.id, origin.trace);
     const trace = RunTrace.ofTask(this.#services.telemetry, task, origin.trace);
+    const slotsOfCaller = slots.of(task.principal);
     const run = new Run({
-      ...ofTask(task, origin, tool, this.#services),
+      ...ofTask(task, origin, tool, this.#services, timers),
       lines,
-      slots: slots.of(task.principal),
-      limit: workLimitOf(tool, timers),
+      slots: slotsOfCaller,
       trace,
     });
     const held = this.hold(run, task, tool, origin, entries, request !== undefined);
@@ -126,11 +132,9 @@ export class Attempts implements TaskHolder, AttemptHost {
       credentials: () => this.#setup.credentials.of(task.id),
       received: this.#setup.credentials.received(task.id),
     };
-    const begin = (): Promise<HandlerEnd> => runHandler(run, held, tool, loaded, call, this.#services);
-    const running = run.start(begin);
-    const gone = running.then(() => run.stepsEnd());
+    const { ended, gone } = startHandler(run, () => runHandler(held, loaded, call));
     void gone.then(unwatch);
-    void withinTime(running, run, tool).then((end) => held.end(end, gone));
+    void ended.then((end) => held.end(end, gone));
   }
 
   /** From now on the run, whose handler may already run, holds its task, with earlier attempts' journal entries. */
@@ -149,46 +153,28 @@ export class Attempts implements TaskHolder, AttemptHost {
     return held;
   }
 
-  onRest(held: HeldRun): void {
-    this.#parking.rests(held, held.isAtLimit);
-  }
-
-  onStir(held: HeldRun): void {
-    this.#parking.forget(held);
-  }
-
-  onFault({ record }: HeldRun, problem: HoldfastError): void {
-    void this.#fail(record, problem);
-  }
-
-  onBlocked({ run }: HeldRun, task: TaskRecord | undefined): void {
-    this.#letGo(run);
-    if (task === undefined) return;
-    this.#setup.onBlocked();
-    this.#setup.onParked(task);
-  }
-
-  onNextRound({ run }: HeldRun, task: TaskRecord | undefined): void {
-    this.#letGo(run);
-    if (task !== undefined) this.#setup.onParked(task);
-  }
-
-  onSweepAt(at: number | null): void {
-    this.#setup.onSweepAt(at);
-  }
-
-  onCalled({ run }: HeldRun, child: string, endsBy: number | null): void {
-    this.#setup.credentials.share(run.setup.taskId, child);
-    this.#setup.onSweepAt(endsBy);
-  }
-
-  onRetry({ run }: HeldRun, task: TaskRecord): void {
-    this.#letGo(run);
-    this.#setup.onParked(task);
-  }
-
-  onEnd({ run }: HeldRun): void {
-    this.forget(run);
+  hear(attempt: Attempt, event: AttemptEvent): void {
+    const { run, record } = attempt;
+    switch (event.type) {
+      case "rests":
+        return this.#parking.rests(attempt);
+      case "goes on":
+        return this.#parking.forget(attempt);
+      case "fault":
+        return void this.#fail(record, event.problem);
+      case "due":
+        return this.#setup.onSweepAt(event.at);
+      case "calls":
+        this.#setup.credentials.share(record.id, event.child);
+        return this.#setup.onSweepAt(event.endsBy);
+      case "returned":
+        this.#letGo(run);
+        if (event.task === undefined) return;
+        if (event.why === "blocked") this.#setup.onBlocked();
+        return this.#setup.onParked(event.task);
+      case "ended":
+        return this.forget(run);
+    }
   }
 
   /** The tokens under which tasks are held, or about to be. */
@@ -370,8 +356,8 @@ export class Attempts implements TaskHolder, AttemptHost {
   }
 }
 
-function countedByTool(runs: Iterable<HeldRun>): ReadonlyMap<string, number> {
+function countedByTool(attempts: Iterable<Attempt>): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
-  for (const { tool } of runs) counts.set(tool.name, (counts.get(tool.name) ?? 0) + 1);
+  for (const { tool } of attempts) counts.set(tool.name, (counts.get(tool.name) ?? 0) + 1);
   return counts;
 }

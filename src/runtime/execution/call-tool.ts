@@ -22,12 +22,10 @@ import { encodeJson } from "../../task/stored-text.ts";
 import { assertMayCall, scopesOfTool } from "../../task/scopes.ts";
 import { finishedEntries } from "../journal/claimed-keys.ts";
 import type { HeldCommand } from "../journal/piece-writer.ts";
-import type { HeldTask } from "../journal/held-task.ts";
-import type { OutsideWaits } from "../journal/outside-waits.ts";
-import type { Run } from "../journal/run.ts";
 import { parseStored } from "../stored-values.ts";
 import { callErrorOf } from "../tool/tool-errors.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
+import type { Attempt } from "./attempt.ts";
 
 /** The record and request of a new task. */
 export interface FreshTask {
@@ -205,31 +203,20 @@ interface CalledTask extends FreshTask {
   readonly journal: readonly JournalEntry[];
 }
 
-export interface CallsSetup {
-  readonly services: Services;
-  readonly run: Run;
-  readonly task: Pick<HeldTask, "persist">;
-  readonly waits: OutsideWaits;
-  readonly record: TaskRecord;
-  readonly origin: Origin;
-  /** Called before a task is created, with the end of its life (epoch ms). */
-  readonly onCalled: (child: string, endsBy: number | null) => void;
-}
-
 /** Calls other tools of the server for a handler. Each call is a separate task below the handler's, and the handler waits for its end. */
 export class Calls {
-  readonly #setup: CallsSetup;
+  readonly #attempt: Attempt;
   readonly #failed: FailedCalls;
   #open = 0;
 
-  constructor(setup: CallsSetup) {
-    this.#setup = setup;
-    this.#failed = new FailedCalls(setup.services.store, setup);
+  constructor(attempt: Attempt) {
+    this.#attempt = attempt;
+    this.#failed = new FailedCalls(attempt.services.store, attempt);
   }
 
   /** Resolves with the result of the tool. A call that has ended is not repeated. */
   async call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult> {
-    const { run, waits } = this.#setup;
+    const { run } = this.#attempt;
     const claimed = run.claim(key);
     encodeJson(args ?? {}, `The arguments of tool "${name}"`); // throws what would come back otherwise
     const hash = requestHash(name, args ?? {});
@@ -247,7 +234,7 @@ export class Calls {
         prepare: async () => void (child = await this.#childOf(claimed, name, args)),
         begin: () => this.#commandFor(claimed, hash, child),
       } as const;
-      return await waits.until(wait, resultOf);
+      return await this.#attempt.until(wait, resultOf);
     } finally {
       this.#open--;
     }
@@ -255,9 +242,10 @@ export class Calls {
 
   #commandFor(key: string, hash: string, child: CalledTask | undefined): HeldCommand<"call_tool"> {
     if (child === undefined) throw new HoldfastError("internal", "The call of a tool has no task.");
-    const { services, onCalled } = this.#setup;
+    const { services } = this.#attempt;
     const { task, request, journal } = child;
-    onCalled(task.id, expiresAt(task.expiry, services.clock.now(), task.runUntil));
+    const endsBy = expiresAt(task.expiry, services.clock.now(), task.runUntil);
+    this.#attempt.tell({ type: "calls", child: task.id, endsBy });
     const { cancelGraceMs } = services.options;
     return {
       key,
@@ -271,7 +259,7 @@ export class Calls {
 
   /** The task to create for a call; throws if the call is invalid. */
   async #childOf(key: string, name: string, args: unknown): Promise<CalledTask> {
-    const { services, run, task, record, origin } = this.#setup;
+    const { services, run, task, record, origin } = this.#attempt;
     const { registry, store } = services;
     const tool = registry.handlerOf({ method: "tools/call", tool: name });
     if (tool === undefined) throw wrong(`this server has no tool "${name}"`);

@@ -10,8 +10,9 @@ import { taskCaller } from "../tool/task-caller.ts";
 import type { Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolAtVersion } from "../tool/tool-config.ts";
-import { HeldRun, type AttemptHost } from "./held-run.ts";
-import { type LeakedHandlers, linesOf, loadTask, runHandler } from "./run-handler.ts";
+import type { AttemptHost } from "./attempt.ts";
+import { HeldRun } from "./held-run.ts";
+import { type LeakedHandlers, linesOf, loadTask, runHandler, startHandler } from "./run-handler.ts";
 import type { CallContext } from "./make-context.ts";
 import type { CommandResult } from "../../task/command.ts";
 import { deadlineAfter } from "../clock.ts";
@@ -83,7 +84,7 @@ export class CancelledTasks {
       lines: linesOf(record, loaded, tool, services),
     });
     const host: AttemptHost = {
-      onFault: (_, problem) => services.unreadable.report(record.id, problem),
+      hear: (_, event) => event.type === "fault" && services.unreadable.report(record.id, event.problem),
     };
     const held = new HeldRun({ services, timers, run, record, tool, origin, entries, host });
     const call = { caller: taskCaller(record.principal, origin.caller), ...extras };
@@ -91,7 +92,7 @@ export class CancelledTasks {
     const unwatch = leaked.watch(run, tool, leak.resolve);
     const cancelled = new HoldfastError("fenced", `Task ${record.id} was cancelled.`);
     const cancelTimer = timers.after(services.options.cancelGraceMs, () => run.life.fence(cancelled));
-    const running = run.start(() => runHandler(run, held, tool, loaded, call, services));
+    const { ended: running } = startHandler(run, () => runHandler(held, loaded, call));
     const ended = running.then(() => {
       cancelTimer();
       unwatch();

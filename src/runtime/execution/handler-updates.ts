@@ -4,10 +4,10 @@ import { isTerminal } from "../../task/outcome.ts";
 import { cutBytes, encodeJson } from "../../task/stored-text.ts";
 import { type LogLevel, logLevels, type LogText, type TaskLine } from "../../task/task-line.ts";
 import { generations, type Progress, type TaskChanges, type TaskRecord } from "../../task/record.ts";
-import type { OnError } from "../error-reporter.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import type { Run } from "../journal/run.ts";
 import { plainData, textOf } from "../plain-data.ts";
+import type { Services } from "../services.ts";
 import { furthest } from "../../task/decide.ts";
 import { millisecondsOf, type TimeSpan } from "../../task/time.ts";
 import type { Timers } from "../timers.ts";
@@ -236,27 +236,28 @@ class ProgressReports {
   }
 }
 
-interface ReportsSetup {
+/** An attempt, as far as it reports. */
+interface ReportingAttempt {
   readonly run: Run;
   readonly task: HeldTask;
   /** With which the run began to hold its task. */
   readonly record: TaskRecord;
   readonly timers: Timers;
-  readonly onError: OnError;
+  readonly services: Pick<Services, "onError">;
   /** Hears of the changed record. */
-  readonly onChanged: (task: TaskRecord, changes: TaskChanges) => void;
+  changed(task: TaskRecord, changes: TaskChanges): void;
 }
 
 /** What a handler reports, as it comes to the store. */
 export class HandlerReports {
-  readonly #setup: ReportsSetup;
+  readonly #attempt: ReportingAttempt;
   readonly #updates = new HandlerUpdates((changes) => this.#change(changes));
   readonly #progress: ProgressReports;
   #saidWhy = false;
 
-  constructor(setup: ReportsSetup) {
-    this.#setup = setup;
-    const { run, timers } = setup;
+  constructor(attempt: ReportingAttempt) {
+    this.#attempt = attempt;
+    const { run, timers } = attempt;
     run.setup.lines.writeWith((lines, forget) => this.#append(lines, forget));
     this.#progress = new ProgressReports((progress) => this.#advance(progress), timers, run.signal);
   }
@@ -288,27 +289,27 @@ export class HandlerReports {
 
   /** The same, and all lines. */
   async written(): Promise<void> {
-    await Promise.all([this.said(), this.#setup.run.setup.lines.written()]);
+    await Promise.all([this.said(), this.#attempt.run.setup.lines.written()]);
   }
 
   async #change({ ttlMs, ...given }: HandlerChanges): Promise<void> {
-    const from = generations[this.#setup.record.generation].handlerTtlFrom;
+    const from = generations[this.#attempt.record.generation].handlerTtlFrom;
     const changes = ttlMs === undefined ? given : { ...given, expiry: { from, ms: ttlMs } };
     const { statusMessage, ...others } = changes;
     if (statusMessage === undefined) return this.#write(changes);
     if (await this.#takes(() => this.#write(changes))) return;
-    this.#setup.run.setup.lines.drop("refused");
+    this.#attempt.run.setup.lines.drop("refused");
     if (Object.keys(others).length > 0) await this.#write(others);
   }
 
   async #advance(progress: Progress): Promise<void> {
-    if (!(await this.#takes(() => this.#write({ progress })))) this.#setup.run.setup.lines.drop("refused");
+    if (!(await this.#takes(() => this.#write({ progress })))) this.#attempt.run.setup.lines.drop("refused");
   }
 
   /** Finds by halves which lines the store refuses. */
   async #append(lines: readonly TaskLine[], forget: readonly number[]): Promise<void> {
     if (this.#storesNothing) return;
-    const { task, run } = this.#setup;
+    const { task, run } = this.#attempt;
     if (await this.#takes(() => task.write("append", { lines, forget }))) return;
     if (lines.length === 0) return;
     if (lines.length === 1 && forget.length === 0) return run.setup.lines.drop("refused");
@@ -319,8 +320,8 @@ export class HandlerReports {
 
   async #write(changes: TaskChanges): Promise<void> {
     if (this.#storesNothing) return;
-    const result = await this.#setup.task.write("update", { changes });
-    if (result.ok) this.#setup.onChanged(result.task, changes);
+    const result = await this.#attempt.task.write("update", { changes });
+    if (result.ok) this.#attempt.changed(result.task, changes);
   }
 
   /** Resolves with false where the store refuses this for good, which `onError` hears once of a run. */
@@ -330,7 +331,7 @@ export class HandlerReports {
       return true;
     } catch (error) {
       if (!isStoreRefusal(error)) throw error;
-      if (!this.#saidWhy) this.#setup.onError(error);
+      if (!this.#saidWhy) this.#attempt.services.onError(error);
       this.#saidWhy = true;
       return false;
     }
@@ -338,6 +339,6 @@ export class HandlerReports {
 
   /** The handler only runs to learn that its task was cancelled. */
   get #storesNothing(): boolean {
-    return isTerminal(this.#setup.record.state);
+    return isTerminal(this.#attempt.record.state);
   }
 }

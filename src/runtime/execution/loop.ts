@@ -6,7 +6,7 @@ import { NextRound, type RoundContext, type StepContext, type TaskContext } from
 import type { NextRoundOfLoop } from "../journal/held-task.ts";
 import { assertOutsideStep, type Looks, type StepEffects, type StepRun } from "./step-try.ts";
 import { assertOptions, settingsOf } from "../../options/options.ts";
-import { type StoreClock, deadlineAfter, growingPause } from "../clock.ts";
+import { deadlineAfter, growingPause } from "../clock.ts";
 import { isNonRetryable } from "../tool/tool-errors.ts";
 import { pollOptions, type PollOptions } from "../tool/called-tool.ts";
 import { assertBackoff, runStep } from "./step.ts";
@@ -19,22 +19,22 @@ import { assertBackoff, runStep } from "./step.ts";
  */
 
 interface LoopOf {
-  readonly run: Run;
-  /** As `Run.nextRound`. */
-  readonly effects: { nextRound(next: NextRoundOfLoop): Promise<void> };
+  /** With that of `Run`, once what the round has reported is stored. */
+  readonly effects: { readonly run: Run; nextRound(next: NextRoundOfLoop): Promise<void> };
   readonly task: TaskContext;
 }
 
 type RoundFunction<State, Result> = (state: State, round: RoundContext<State>) => Promise<Result>;
 
 export async function runLoop<State, Result>(
-  { run, effects, task }: LoopOf,
+  { effects, task }: LoopOf,
   name: string,
   initial: State,
   fn: RoundFunction<State, Result>,
 ): Promise<Exclude<Result, NextRound>> {
   if (typeof name !== "string" || typeof fn !== "function")
     throw new TypeError("task.loop takes a name, a state, and a function: the name of a loop is a text.");
+  const { run } = effects;
   assertOutsideStep(run, name);
   const key = run.claim(name);
   const entry = run.find(key, { kind: "loop" });
@@ -112,7 +112,7 @@ type Unset = "until" | "timeoutMs" | "lookTimeoutMs" | "maxEvery" | "backoff" | 
 
 /** Looks until something is ready, or takes that from the journal. */
 export async function runPoll<T>(
-  { run, effects, clock }: { readonly run: Run; readonly effects: StepEffects; readonly clock: StoreClock },
+  effects: StepEffects,
   key: JournalKey,
   given: PollOptions<T>,
   fn: StepRun<T>,
@@ -120,6 +120,8 @@ export async function runPoll<T>(
   assertOptions("task.poll", given, pollOptions);
   assertBackoff("task.poll", given.backoff);
   const options = settingsOf<PollOptions<T>, Unset>(pollOptions, given);
+  const { run } = effects;
+  const { clock } = effects.services;
   const { every, factor, maxEvery, jitter, until, timeoutMs, lookTimeoutMs } = options;
   const { retries, backoff, retryIf, limit } = options;
   const name = encodeJournalKey(key);
@@ -142,7 +144,7 @@ export async function runPoll<T>(
     const before = seen ?? (await seenBefore(run, run.keys.stored(key)));
     if (before !== undefined) return { ...before, looks: before.looks + 1, lookedAt: now };
     const lastAt = timeoutMs === undefined ? null : deadlineAfter(now, timeoutMs);
-    if (lastAt !== null) await effects.pauses.assertReaches(lastAt, `The poll "${name}"`);
+    if (lastAt !== null) await effects.assertReaches(lastAt, `The poll "${name}"`);
     return { looks: 1, lookedAt: now, lastAt };
   };
   const isLast = (): boolean => clock.now() >= looks.lastAt();
@@ -164,7 +166,7 @@ export async function runPoll<T>(
       if (isLast()) throw late(seen);
       const pause = growingPause({ firstMs: every, factor, maxMs: maxEvery }, seen.looks, jitter, clock);
       const next = Math.min(deadlineAfter(clock.now(), pause), looks.lastAt());
-      await effects.pauses.assertReaches(next, `The pause of the poll "${name}"`);
+      await effects.assertReaches(next, `The pause of the poll "${name}"`);
       return next;
     },
   };
@@ -175,7 +177,7 @@ export async function runPoll<T>(
     ...(limit && { limit }),
   };
   const stepOptions = { ...retrying, ...(lookTimeoutMs !== undefined && { timeoutMs: lookTimeoutMs }) };
-  return runStep(run, effects, clock, key, stepOptions, look, { looks, prepare });
+  return runStep(effects, key, stepOptions, look, { looks, prepare });
 }
 
 async function seenBefore(run: Run, key: string): Promise<Seen | undefined> {

@@ -8,14 +8,11 @@ import { assertOptions, readOptions, settingsOf, type Read } from "../../options
 import type { TimeSpan } from "../../task/time.ts";
 import type { Progress } from "../../task/record.ts";
 import type { LineList } from "../../task/task-line.ts";
-import { runExec, type ExecEffects } from "../exec/exec.ts";
-import type { StartedProcesses } from "../exec/started-processes.ts";
-import type { ThreadPool } from "../threads/thread-pool.ts";
+import { runExec, type LogLine } from "../exec/exec.ts";
 import { runThreadStep, type ThreadStepOptions } from "../threads/thread-step.ts";
 import type { NextRoundOfLoop } from "../journal/held-task.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
-import type { StoreClock } from "../clock.ts";
 import type { AddressedWait } from "../event-urls.ts";
 import { assertEventName, type EventWait } from "../tool/declared-events.ts";
 import {
@@ -56,10 +53,6 @@ import type { ReceivedRequest } from "../tool/received-request.ts";
 
 /** Connects a context to its client and its record. */
 export interface ContextEffects extends StepEffects {
-  /** The processes of `task.exec`. */
-  readonly processes: StartedProcesses;
-  /** Those of steps that compute. */
-  readonly threads: ThreadPool;
   /** Asks a question and resolves with the answer's result object. */
   ask(key: JournalKey, method: InputMethod, params: object, options: Read<QuestionOptions>): Promise<unknown>;
   sleep(key: JournalKey, time: TimeSpan | Date): Promise<void>;
@@ -88,12 +81,12 @@ export interface CallContext {
 
 /** The task context of one run of a handler; `prepared` is the raw JSON of what its tool's `prepare` returned. */
 export function makeContext(
-  run: Run,
   effects: ContextEffects,
-  clock: StoreClock,
   { caller, credentials }: CallContext,
   prepared: string | null,
 ): TaskContext {
+  const { run, services } = effects;
+  const { clock } = services;
   const ask = <T>(
     key: JournalKey,
     method: InputMethod,
@@ -114,11 +107,11 @@ export function makeContext(
   /** Of a call or a file; a wait that is left behind has lost nothing. */
   const notLeft = <T>(what: string, happened: string, call: Promise<T>): Promise<T> => {
     call.catch((error: unknown) => {
-      if (run.life.gaveResult) effects.report(notAwaited(run, what, happened, error));
+      if (run.life.gaveResult) services.onError(notAwaited(run, what, happened, error));
     });
     return call; // and no promise after it, which would settle later than its turn
   };
-  const callTool: typeof effects.call = (key, name, args) =>
+  const callTool = (key: JournalKey, name: string, args: unknown): Promise<CallToolResult> =>
     notLeft(`A call of tool "${name}"`, neverBegan, effects.call(key, name, args));
   /** What a report comes to that is not stored; undefined for others, and those of a step, which last as long as its end. */
   const unstored = (): Promise<void> | undefined => {
@@ -149,12 +142,12 @@ export function makeContext(
     third?: unknown,
   ): Promise<unknown> {
     if (isForThread(second)) {
-      const of = { run, effects, clock, principal: caller.principal, reports: context };
+      const of = { effects, principal: caller.principal, reports: context };
       return entry(runThreadStep(of, key, second, third));
     }
     const [options, fn] = typeof second === "function" ? [{}, second] : [second, third as StepFn<unknown>];
     if (fn === undefined) throw new TypeError("task.step needs a function");
-    return entry(runStep(run, effects, clock, key, readStepOptions(options), fn));
+    return entry(runStep(effects, key, readStepOptions(options), fn));
   }
 
   function all<Tools extends readonly CalledTool[]>(
@@ -176,12 +169,12 @@ export function makeContext(
     signal: run.signal,
     step,
     poll: <T>(key: JournalKey, options: PollOptions<T>, fn: StepFn<T>): Promise<never> =>
-      entry(runPoll({ run, effects, clock }, key, options, fn) as Promise<never>),
-    loop: (name, initial, round) => entry(runLoop({ run, effects, task: context }, name, initial, round)),
+      entry(runPoll(effects, key, options, fn) as Promise<never>),
+    loop: (name, initial, round) => entry(runLoop({ effects, task: context }, name, initial, round)),
     exec: (key, file, args = [], options = {}) => {
-      const logLine: ExecEffects["logLine"] = (level, text, data) =>
+      const logLine: LogLine = (level, text, data) =>
         append("log", [logBody(level, text, data, maxLogBytes)]).catch(() => undefined);
-      return entry(runExec({ run, effects: { ...effects, logLine }, clock }, key, file, args, options));
+      return entry(runExec({ effects, logLine }, key, file, args, options));
     },
     elicit: (key, params, options) =>
       elicit(key, params, (wire) => ask(key, "elicitation/create", wire, options)),
@@ -192,7 +185,7 @@ export function makeContext(
       entry(outside(key, () => callTool(key, nameOf(tool), args) as Promise<CallResult<Called>>)),
     all,
     renamed: (names) => run.keys.rename(names),
-    version: (key, since) => entry(taskVersion(run, effects, clock, key, since)),
+    version: (key, since) => entry(taskVersion(effects, key, since)),
     waitForEvent: (key: JournalKey, name: string, options: EventOptions = {}) => {
       const value = entry(
         outside(key, () => {
@@ -215,7 +208,7 @@ export function makeContext(
     log: (level, text, data) => handled(append("log", [logBody(level, text, data, maxLogBytes)])),
     output: (content) => handled(append("output", outputBodies(content, maxOutputBytes))),
     artifact: (name, data, options = {}) => {
-      const stored = storeArtifact(run, clock, name, data, options, effects.running);
+      const stored = storeArtifact(run, clock, name, data, options, services.counts?.steps);
       return entry(notLeft(`Artifact "${name}"`, "was not stored: its handler had returned before", stored));
     },
     extend: (ttl) => update({ ttlMs: ttl }),

@@ -2,7 +2,7 @@ import { isLost } from "../../store/lost-store.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
-import type { HeldRun } from "./held-run.ts";
+import type { Attempt } from "./attempt.ts";
 
 /** How long a waiting handler stays in memory, since it may hold much of it. */
 const longestMs = 600_000;
@@ -14,7 +14,7 @@ export interface ParkingSetup {
   readonly services: Services;
   readonly timers: Timers;
   /** The run is about to be dropped from memory: it no longer holds its task. */
-  readonly onDrop: (held: HeldRun) => void;
+  readonly onDrop: (attempt: Attempt) => void;
   /** Receives tasks that were returned to the queue, or that others ended or took before that. */
   readonly onParked: (task: TaskRecord) => void;
 }
@@ -23,9 +23,9 @@ export interface ParkingSetup {
 export class Parking {
   readonly #setup: ParkingSetup;
   /** When each of them began to rest, by the time elapsed, longest first. */
-  readonly #resting = new Map<HeldRun, number>();
+  readonly #resting = new Map<Attempt, number>();
   /** Cancels the timers of those of a tool with a limit. */
-  readonly #atLimit = new Map<HeldRun, () => void>();
+  readonly #atLimit = new Map<Attempt, () => void>();
   readonly #writes = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   #cancelTimer: (() => void) | undefined;
@@ -34,36 +34,36 @@ export class Parking {
     this.#setup = setup;
   }
 
-  get waiting(): Iterable<HeldRun> {
+  get waiting(): Iterable<Attempt> {
     return this.#resting.keys();
   }
 
-  /** The handler rests; its tool may have a limit. */
-  rests(held: HeldRun, isAtLimit: boolean): void {
+  /** The handler rests. */
+  rests(attempt: Attempt): void {
     if (this.#closing.signal.aborted) return;
     const { services, timers } = this.#setup;
-    if (isAtLimit && !this.#atLimit.has(held)) {
+    if (attempt.isAtLimit && !this.#atLimit.has(attempt)) {
       this.#atLimit.set(
-        held,
-        timers.after(longestAtLimitMs, () => this.#drop(held)),
+        attempt,
+        timers.after(longestAtLimitMs, () => this.#drop(attempt)),
       );
     }
-    this.#resting.delete(held); // else it would keep its place
-    this.#resting.set(held, services.clock.elapsed());
+    this.#resting.delete(attempt); // else it would keep its place
+    this.#resting.set(attempt, services.clock.elapsed());
     if (this.#resting.size > services.options.maxParkedFrames) this.#dropFirst();
     this.#arm();
   }
 
   /** It has to continue, or has ended. */
-  forget(held: HeldRun): void {
-    this.#resting.delete(held);
-    this.#atLimit.get(held)?.();
-    this.#atLimit.delete(held);
+  forget(attempt: Attempt): void {
+    this.#resting.delete(attempt);
+    this.#atLimit.get(attempt)?.();
+    this.#atLimit.delete(attempt);
   }
 
   /** The clock was set back: those that rest now stay in memory until they continue, since their rows say times of before. */
   keep(): void {
-    for (const held of [...this.#atLimit.keys(), ...this.#resting.keys()]) this.forget(held);
+    for (const attempt of [...this.#atLimit.keys(), ...this.#resting.keys()]) this.forget(attempt);
   }
 
   /** Parks no more. Resolves when writes in progress have ended, or when `deadline` has. */
@@ -87,9 +87,9 @@ export class Parking {
 
   #dropOld(): void {
     const now = this.#setup.services.clock.elapsed();
-    for (const [held, since] of this.#resting) {
+    for (const [attempt, since] of this.#resting) {
       if (since + longestMs > now) break;
-      this.#drop(held);
+      this.#drop(attempt);
     }
   }
 
@@ -98,16 +98,16 @@ export class Parking {
     if (first !== undefined) this.#drop(first);
   }
 
-  #drop(held: HeldRun): void {
-    this.forget(held);
-    if (!held.run.canPark) return; // it is about to work, and comes back when it rests again
-    if (!held.isServed) return; // its tool was removed: dropped, it could not come back
-    this.#setup.onDrop(held);
-    const write = this.#park(held).finally(() => this.#writes.delete(write));
+  #drop(attempt: Attempt): void {
+    this.forget(attempt);
+    if (!attempt.run.canPark) return; // it is about to work, and comes back when it rests again
+    if (!attempt.isServed) return; // its tool was removed: dropped, it could not come back
+    this.#setup.onDrop(attempt);
+    const write = this.#park(attempt).finally(() => this.#writes.delete(write));
     this.#writes.add(write);
   }
 
-  async #park({ run }: HeldRun): Promise<void> {
+  async #park({ run }: Attempt): Promise<void> {
     const { signal } = this.#closing;
     try {
       const task = await run.park(signal);

@@ -1,10 +1,8 @@
 import type { CreateMessageResult, ListRootsResult } from "@modelcontextprotocol/server";
 import { type InputMethod, encodeJournalKey, type JournalEnd, type JournalKey } from "../../task/journal.ts";
-import type { StoreClock } from "../clock.ts";
 import type { TaskCaller } from "../tool/task-caller.ts";
 import type { PrepareContext } from "../tool/received-request.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
-import type { Run } from "../journal/run.ts";
 import { elicit } from "../questions/form.ts";
 import { decodeValue, encodeValue } from "../stored-values.ts";
 import { ClaimedKeys } from "../journal/claimed-keys.ts";
@@ -21,6 +19,8 @@ export function isOfPrepare(key: string): boolean {
   return key.startsWith(encodeJournalKey([reserved]).slice(0, -1));
 }
 
+type PrepareEffects = Pick<ContextEffects, "run" | "services" | "ask">;
+
 /**
  * Runs a tool's `prepare` in the run of its handler, for callers that have no rounds before it: its questions become those of the task.
  * Resolves with the raw JSON of its return value, null if there is none; on a replay, with the value in the journal. Rejects with what
@@ -29,11 +29,11 @@ export function isOfPrepare(key: string): boolean {
 export async function prepareInTask(
   tool: Tool,
   args: unknown,
-  run: Run,
-  effects: Pick<ContextEffects, "ask">,
-  clock: StoreClock,
+  effects: PrepareEffects,
   caller: TaskCaller,
 ): Promise<string | null> {
+  const { run } = effects;
+  const { clock } = effects.services;
   const key = run.claim(preparedKey);
   const entry = run.find(key, { kind: "step" });
   if (entry !== undefined) return run.replayed(entry, preparedOf);
@@ -42,7 +42,7 @@ export async function prepareInTask(
   const prepare = tool.prepare as Prepare<unknown, unknown>;
   await run.begin(); // it only reads and asks, so a lost attempt of it can run again
   const begunAt = clock.now();
-  const returned = await prepare(args, contextOf(run, effects, caller));
+  const returned = await prepare(args, contextOf(effects, caller));
   const value = encodePrepared(tool, returned, run.setup.maxBodyBytes);
   await run.checkpoint();
   await run.recordPrepared({ key, value, error: null, begunAt });
@@ -55,7 +55,8 @@ function preparedOf({ value }: JournalEnd): string | null {
   return value;
 }
 
-function contextOf(run: Run, effects: Pick<ContextEffects, "ask">, caller: TaskCaller): PrepareContext {
+function contextOf(effects: PrepareEffects, caller: TaskCaller): PrepareContext {
+  const { run } = effects;
   const keys = new ClaimedKeys();
   const put = <T>(key: JournalKey, method: InputMethod, params: object): Promise<T> => {
     const ask = async (): Promise<T> =>

@@ -3,6 +3,7 @@ import { DecryptionError, isSealed } from "../../task/stored-text.ts";
 import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
+import { isAttemptTimeout } from "../journal/slot-holder.ts";
 import { TaskLines } from "../journal/task-lines.ts";
 import { nextTurn } from "../next-turn.ts";
 import type { Services } from "../services.ts";
@@ -15,7 +16,7 @@ import { waitFor, whenAborted } from "../wait-for.ts";
 import type { Run } from "../journal/run.ts";
 import type { GiveBack } from "../limits/limits.ts";
 import { keepDetails } from "../tool/received-request.ts";
-import { type HandlerEnd, runToEnd } from "../tool/tool-outcome.ts";
+import { type HandlerEnd, runToEnd, threwEnd } from "../tool/tool-outcome.ts";
 import type { TaskContext } from "../tool/task-context.ts";
 import type { HeldRun } from "./held-run.ts";
 import { type CallContext, makeContext } from "./make-context.ts";
@@ -229,25 +230,44 @@ export class LeakedHandlers {
 }
 
 /** Runs the handler of a held task with the task's stored data. Never rejects. */
-export async function runHandler(
-  run: Run,
-  held: HeldRun,
-  tool: Tool,
-  loaded: LoadedTask,
-  call: CallContext,
-  { clock, options }: Services,
-): Promise<HandlerEnd> {
+export async function runHandler(held: HeldRun, loaded: LoadedTask, call: CallContext): Promise<HandlerEnd> {
+  const { tool } = held;
   let giveBack: GiveBack | undefined;
   const contextFor = async (validated: unknown): Promise<TaskContext> => {
     const prepared =
       loaded.origin.prepareInTask === true
-        ? await prepareInTask(tool, validated, run, held.effects, clock, call.caller)
+        ? await prepareInTask(tool, validated, held, call.caller)
         : loaded.prepared;
     if (tool.limit !== undefined) giveBack = await held.takePermit(tool.limit);
-    const context = makeContext(run, held.effects, clock, call, prepared);
+    const context = makeContext(held, call, prepared);
     return keepDetails(context, { received: call.received, ...loaded });
   };
-  const end = await runToEnd(tool, loaded.arguments, contextFor, options.maxBodyBytes);
+  const end = await runToEnd(tool, loaded.arguments, contextFor, held.services.options.maxBodyBytes);
   giveBack?.();
   return end;
+}
+
+/**
+ * Begins a handler, or its `prepare`, in the runtime's own context, and within the span of the run. `ended` resolves as it ends, or when it
+ * has worked for too long, even if it continues; `gone` when all of its code has ended.
+ */
+export function startHandler(
+  run: Run,
+  begin: () => Promise<HandlerEnd>,
+): { readonly ended: Promise<HandlerEnd>; readonly gone: Promise<void> } {
+  const { inOwnContext, trace, limit, maxBodyBytes } = run.setup;
+  const running = inOwnContext(() => trace?.run(begin) ?? begin());
+  const gone = running.then(() => run.stepsEnd());
+  if (limit === undefined) return { ended: running, gone };
+  const ended = new Promise<HandlerEnd>((resolve) => {
+    const { signal } = run;
+    const stopListening = whenAborted(signal, () => {
+      if (isAttemptTimeout(signal.reason)) resolve(threwEnd(signal.reason, maxBodyBytes));
+    });
+    void running.then((end) => {
+      stopListening();
+      resolve(end);
+    });
+  });
+  return { ended, gone };
 }

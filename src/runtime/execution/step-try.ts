@@ -1,8 +1,8 @@
 import type { Read } from "../../options/options.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { HoldfastError, isFault, type FaultCode } from "../../task/fault.ts";
-import { stemOf, type JournalKey } from "../../task/journal.ts";
-import { type Clock, deadlineAfter, retryPause } from "../clock.ts";
+import { stemOf, type JournalKey, type WaitReason } from "../../task/journal.ts";
+import { deadlineAfter, retryPause } from "../clock.ts";
 import { decodeError, encodeError, encodeValue } from "../stored-values.ts";
 import type { Run } from "../journal/run.ts";
 import type { LineSource } from "../journal/task-lines.ts";
@@ -16,30 +16,44 @@ import {
 } from "../tool/tool-errors.ts";
 import { ruleSays, type Report } from "../tool/tool.ts";
 import { followerOf } from "../wait-for.ts";
-import type { RunningSteps } from "../reports/process-report.ts";
-import type { OnStepRun } from "../services.ts";
+import type { Services } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
 import type { RunLimits } from "../limits/limits.ts";
 import { enterStep } from "../watchdog/running-code.ts";
-import type { PausedStep, StepPauses } from "./sleep.ts";
 
 export type StepRun<T> = (step: StepContext) => T | Promise<T>;
 
-/** What steps need from their run. */
-export interface StepEffects {
-  readonly pauses: StepPauses;
+/** A step before its next try: one that has failed, or one that looks again at something that is not ready yet. */
+export interface PausedStep {
+  /** How often it has failed; 0 for one that looks again. */
+  readonly tries: number;
+  /** The error, in its stored form; null for one that looks again. */
+  readonly error: string | null;
+  /** When it was first tried in this run (epoch ms). */
+  readonly begunAt: number;
+  /** What the next look needs to know, as raw JSON. */
+  readonly value?: string;
+}
+
+/** How the steps of a run wait for their next try. */
+export interface StepPauses {
+  /** Whether the run's task lives until then (epoch ms). */
+  reaches(until: number): Promise<boolean>;
+  /** Rejects with `outlives_task` if it does not; `what` would end then. */
+  assertReaches(until: number, what: string): Promise<void>;
+  /** Waits until then (epoch ms). `paused` is journalled first; it is left out if an earlier attempt has done so. */
+  pause(key: string, until: number, reason: WaitReason, paused?: PausedStep): Promise<void>;
+}
+
+/** The run of a handler, and what its steps need besides. */
+export interface StepEffects extends StepPauses {
+  readonly run: Run;
+  readonly services: Pick<Services, "clock" | "onError" | "onStepRun" | "counts" | "processes" | "threads">;
   readonly limits: RunLimits;
-  /** Receives faults that the handler does not see. */
-  readonly report: Report;
-  readonly onStepRun?: OnStepRun | undefined;
-  /** Where operators see which steps run; left out for a run without a task. */
-  readonly running?: RunningSteps | undefined;
 }
 
 export interface Step<T> {
-  readonly run: Run;
   readonly effects: StepEffects;
-  readonly clock: Clock;
   readonly key: string;
   readonly options: Read<StepOptions>;
   readonly fn: StepRun<T>;
@@ -129,7 +143,9 @@ const smallErrorBytes = 4_096;
  * ended.
  */
 export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number): Promise<TryEnd> {
-  const { run, effects, key, looks } = step;
+  const { effects, key, looks } = step;
+  const { run } = effects;
+  const { clock, onError } = effects.services;
   const pausedWith = (failures: number, error: string | null): PausedStep => {
     const seen = looks?.seen();
     return { tries: failures, error, begunAt, ...(seen !== undefined && { value: seen }) };
@@ -137,7 +153,7 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
   let returned: T;
   try {
     returned = await (run.setup.trace?.step(key, tries, () => runOnce(step)) ?? runOnce(step));
-    const refusal = returnedRefusal(returned, step.clock.now());
+    const refusal = returnedRefusal(returned, clock.now());
     if (refusal !== undefined) throw refusal;
     const until = await looks?.again(returned);
     if (until !== undefined) return { again: { until, paused: pausedWith(0, null) } };
@@ -146,12 +162,12 @@ export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number):
     if (run.life.hasReturned && !run.signal.aborted) {
       const reason = describeThrown(thrown).replace(/\.$/, "");
       const happened = `failed after its handler had returned: ${reason}`;
-      effects.report(notAwaited(run, `Step "${key}"`, happened, thrown));
+      onError(notAwaited(run, `Step "${key}"`, happened, thrown));
     }
     // An abort is not how the step ended, and a mistake in the handler is no result: a later attempt runs it again.
     if (run.signal.aborted || isFault(thrown)) return { thrown };
     if (isNotYet(given)) {
-      const until = deadlineAfter(step.clock.now(), given.pauseMs);
+      const until = deadlineAfter(clock.now(), given.pauseMs);
       return { again: { until, paused: { ...pausedWith(tries, null), value: given.begun }, goesOn: true } };
     }
     const next = await nextTry(step, tries, given);
@@ -182,7 +198,8 @@ export function notAwaited({ setup }: Run, what: string, happened: string, cause
 }
 
 async function recordThrown<T>(step: Step<T>, thrown: unknown, begunAt: number): Promise<TryEnd> {
-  const { run, key } = step;
+  const { key } = step;
+  const { run } = step.effects;
   const error = encodeError(thrown, run.setup.maxBodyBytes);
   try {
     await run.recordStep({ key, value: null, error, begunAt });
@@ -193,7 +210,11 @@ async function recordThrown<T>(step: Step<T>, thrown: unknown, begunAt: number):
 }
 
 /** The step has run. Its side effect must not happen again, so it ends with the refusal of what it returned or threw. */
-async function recordRefusal<T>({ run, key }: Step<T>, refusal: unknown, begunAt: number): Promise<TryEnd> {
+async function recordRefusal<T>(
+  { effects: { run }, key }: Step<T>,
+  refusal: unknown,
+  begunAt: number,
+): Promise<TryEnd> {
   if (!(refusal instanceof HoldfastError && refusals.includes(refusal.code))) throw refusal;
   const error = encodeError(refusal, smallErrorBytes);
   await run.recordStep({ key, value: null, error, begunAt }, true);
@@ -208,25 +229,27 @@ const refusals: readonly FaultCode[] = ["not_json", "too_large", "limit_reached"
  * told how long to wait, that is no failure.
  */
 async function nextTry<T>(
-  { options, clock, effects, looks }: Step<T>,
+  { options, effects, looks }: Step<T>,
   failures: number,
   error: unknown,
 ): Promise<{ readonly until: number; readonly saidMs?: number } | undefined> {
+  const { clock, onError } = effects.services;
   const { retries = 0, retryIf, backoff } = options;
   const lastAt = looks?.lastAt() ?? Infinity;
   if (isNonRetryable(error) || clock.now() >= lastAt) return undefined;
-  const rule = retryIf === undefined || isRetryLater(error) ? true : ruleSays(retryIf, error, effects.report);
+  const rule = retryIf === undefined || isRetryLater(error) ? true : ruleSays(retryIf, error, onError);
   if (rule === false) return undefined;
   const saidMs = rule === true ? saidPause(error, clock.now()) : rule;
   if (saidMs === undefined && failures >= retries) return undefined;
   const pause = saidMs ?? retryPause(failures + 1, clock, backoff);
   const until = Math.min(deadlineAfter(clock.now(), pause), lastAt);
-  if (!(await effects.pauses.reaches(until))) return undefined;
+  if (!(await effects.reaches(until))) return undefined;
   return { until, ...(saidMs !== undefined && { saidMs }) };
 }
 
-async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {
-  effects.onStepRun?.(run.setup.taskId, key);
+async function runOnce<T>({ effects, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {
+  const { run, services } = effects;
+  services.onStepRun?.(run.setup.taskId, key);
   const idempotencyKey = `${run.setup.stepKeys}:${key}`;
   const once = (signal: AbortSignal, limit?: AbortSignal): Promise<T> =>
     inStep(run, { step: key, ...(limit && { limit }) }, async () =>
@@ -239,7 +262,7 @@ async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn
   const error = new HoldfastError("step_timeout", `Step "${key}" took longer than ${timeoutMs} ms.`);
   let stopTimer = (): void => undefined;
   const late = new Promise<never>((_, reject) => {
-    stopTimer = clock.after(timeoutMs, () => {
+    stopTimer = services.clock.after(timeoutMs, () => {
       timeout.abort(error);
       over.abort(error);
       reject(error);
@@ -253,16 +276,22 @@ async function runOnce<T>({ run, effects, clock, key, options: { timeoutMs }, fn
   }
 }
 
-function encodeReturned<T>({ run, key, effects }: Step<T>, returned: T): string | null {
+function encodeReturned<T>({ key, effects }: Step<T>, returned: T): string | null {
   if (returned === undefined) return null;
+  const { onError } = effects.services;
   const what = `The result of step "${key}"`;
   const onInstance = (path: string, className: string): void => {
-    if (!isNews(effects.report, key)) return;
+    if (!isNews(onError, key)) return;
     const stored = `${what} has an instance of ${className} (${path}). Its data is stored, and the handler gets that data.`;
-    effects.report(new HoldfastError("not_json", `${stored} Return plain data, and this is not said again.`));
+    onError(new HoldfastError("not_json", `${stored} Return plain data, and this is not said again.`));
   };
   if (returned instanceof StoredReturn) return returned.encoded(onInstance);
-  return encodeValue(returned, { what, name: "result", maxBytes: run.setup.maxBodyBytes, onInstance });
+  return encodeValue(returned, {
+    what,
+    name: "result",
+    maxBytes: effects.run.setup.maxBodyBytes,
+    onInstance,
+  });
 }
 
 /** The names of steps whose results were reported, by who received the report. */

@@ -1,7 +1,7 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import { assertOptions, readOptions, type Read } from "../../options/options.ts";
-import { type Backoff, backoffProblem, type StoreClock } from "../clock.ts";
+import { type Backoff, backoffProblem } from "../clock.ts";
 import type { Run } from "../journal/run.ts";
 import type { LimitName } from "../limits/limit-name.ts";
 import type { GiveBack, RunLimits } from "../limits/limits.ts";
@@ -32,14 +32,14 @@ interface StepKind<T> {
 
 /** Runs a step until it ends and journals its end, or replays the journal (guarantee 4). */
 export async function runStep<T>(
-  run: Run,
   effects: StepEffects,
-  clock: StoreClock,
   key: JournalKey,
   options: Read<StepOptions>,
   fn: StepRun<T>,
   { looks, livesOn = false, prepare, files }: StepKind<T> = {},
 ): Promise<T> {
+  const { run, services } = effects;
+  const { clock } = services;
   assertOutsideStep(run, key);
   const claimed = run.claim(key);
   const entry = run.find(claimed, { kind: "step" });
@@ -49,7 +49,6 @@ export async function runStep<T>(
       return decodeEnd<T>(run, claimed, end);
     });
   }
-  const { pauses } = effects;
   const { limit } = options;
   let begunAt: number | undefined;
   try {
@@ -58,16 +57,16 @@ export async function runStep<T>(
     const retryAt =
       stored === null ? null : Math.min(stored, clock.afterJumps(stored, entry?.begunAt ?? null));
     if (retryAt === null) await run.begin(entry === undefined);
-    else await pauses.pause(claimed, retryAt, pauseReason(entry?.tries)); // an earlier attempt has tried it
+    else await effects.pause(claimed, retryAt, pauseReason(entry?.tries)); // an earlier attempt has tried it
     await files?.begin();
-    const step = { run, effects, clock, key: claimed, options, fn, looks, files };
+    const step = { effects, key: claimed, options, fn, looks, files };
     let tries = entry?.tries ?? 0;
     const work = (): Promise<TryEnd> =>
       run.working(() => {
         const firstAt = (begunAt ??= clock.now());
         const once = (): Promise<TryEnd> => tryStep(step, tries, firstAt);
         const running = { taskId: run.setup.taskId, key: claimed, begunAt: entry?.begunAt ?? firstAt, tries };
-        return effects.running?.during(running, once) ?? once();
+        return (run.holdsTask ? services.counts?.steps.during(running, once) : undefined) ?? once();
       }, prepare);
     for (;;) {
       const end = await (limit === undefined
@@ -76,7 +75,7 @@ export async function runStep<T>(
       if ("again" in end) {
         const { until, paused } = end.again;
         ({ tries } = paused);
-        await pauses.pause(claimed, until, pauseReason(tries), paused);
+        await effects.pause(claimed, until, pauseReason(tries), paused);
         continue;
       }
       await run.checkpoint();
@@ -87,7 +86,7 @@ export async function runStep<T>(
     // The first of a race that has ended may leave one behind that waits for its permit.
     const isLeft = begunAt === undefined && entry === undefined && limit === undefined;
     if (isLeft && run.life.gaveResult)
-      effects.report(notAwaited(run, `Step "${claimed}"`, neverBegan, error));
+      services.onError(notAwaited(run, `Step "${claimed}"`, neverBegan, error));
     throw error;
   }
 }
@@ -151,15 +150,10 @@ export function isSince({ task, code }: RunVersions, key: JournalKey, since: num
 }
 
 /** Answers `task.version`. Journalled as a step, so that a recording shows which way a task went. */
-export async function taskVersion(
-  run: Run,
-  effects: StepEffects,
-  clock: StoreClock,
-  key: JournalKey,
-  since: number,
-): Promise<boolean> {
+export async function taskVersion(effects: StepEffects, key: JournalKey, since: number): Promise<boolean> {
+  const { run } = effects;
   const answer = isSince(run.setup.versions, key, since);
-  const journalled: unknown = await runStep(run, effects, clock, key, {}, () => answer);
+  const journalled: unknown = await runStep(effects, key, {}, () => answer);
   if (typeof journalled === "boolean") return journalled;
   throw run.mismatch({
     key: run.keys.stored(key),

@@ -1,8 +1,6 @@
 import type { Read } from "../../options/options.ts";
 import { HoldfastError, unknownTask } from "../../task/fault.ts";
 import type { JournalEnd, JournalKey } from "../../task/journal.ts";
-import type { OutsideWaits } from "../journal/outside-waits.ts";
-import type { Run } from "../journal/run.ts";
 import { requestHash } from "../call-keys.ts";
 import { decodeError, decodeValue, encodeValue } from "../stored-values.ts";
 import {
@@ -13,31 +11,32 @@ import {
   assertEventName,
 } from "../tool/declared-events.ts";
 import type { EventOptions } from "../tool/task-context.ts";
-import type { Tool } from "../tool/tool.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { isGone, type Sweeper } from "../dispatch/sweeper.ts";
 import type { TaskEvent } from "../runtime.ts";
 import type { Services } from "../services.ts";
+import type { Attempt } from "./attempt.ts";
 
 /** Resolves with the value of an event of this name, which no other wait gets. A wait that has ended takes no further event. */
 export async function waitForEvent(
-  waiting: { readonly run: Run; readonly waits: OutsideWaits; readonly tool: Tool },
+  attempt: Attempt,
   key: JournalKey,
   name: string,
   options: Read<EventOptions>,
 ): Promise<unknown> {
-  const { events } = waiting.tool;
-  assertAwaitable(waiting.tool, name);
-  const value = untilEvent(waiting, key, name, options);
+  const { events } = attempt.tool;
+  assertAwaitable(attempt.tool, name);
+  const value = untilEvent(attempt, key, name, options);
   return events === undefined ? value : receivedEvent(events, name, await value);
 }
 
 async function untilEvent(
-  { run, waits }: { readonly run: Run; readonly waits: OutsideWaits },
+  attempt: Attempt,
   key: JournalKey,
   name: string,
   { timeoutMs }: Read<EventOptions>,
 ): Promise<unknown> {
+  const { run } = attempt;
   const claimed = run.claim(key);
   const hash = requestHash("event", name);
   const entry = run.find(claimed, { kind: "event", requestHash: hash, request: name });
@@ -56,7 +55,7 @@ async function untilEvent(
         `The event "${name}" did not arrive in time for the wait "${claimed}".`,
       ),
   } as const;
-  return waits.until(wait, valueOf);
+  return attempt.until(wait, valueOf);
 }
 
 function valueOf({ value, error }: JournalEnd): unknown {

@@ -15,26 +15,12 @@ import {
   type TaskWriter,
 } from "./piece-writer.ts";
 import { Journal } from "./journal.ts";
-import { forEver, type RunLife } from "./run-life.ts";
+import { type AttemptEvent, forEver, type RunLife } from "./run-life.ts";
 import { blockReasonOf, type RunRefusal } from "./claimed-keys.ts";
 import { Rests } from "./rests.ts";
 import type { SlotHolder } from "./slot-holder.ts";
 import { blockHeld } from "../blocking.ts";
 import { isLost } from "../../store/lost-store.ts";
-
-/** Hears of what becomes of a held task. */
-export interface TaskWatcher {
-  /** The handler rests, and the task can be parked. */
-  onRest(): void;
-  /** It has to continue. */
-  onStir(): void;
-  /** Something that the handler needs cannot be read, or the store refuses for good what it wrote: the task is to end. */
-  onFault(problem: HoldfastError): void;
-  /** The task was blocked, and the run no longer holds it; undefined if others had taken it. */
-  onBlocked(task: TaskRecord | undefined): void;
-  /** The task was returned to the queue with the next round of a loop, and the run no longer holds it; undefined if others had taken it. */
-  onNextRound(task: TaskRecord | undefined): void;
-}
 
 /** The round of a loop that comes next. */
 export type NextRoundOfLoop = Pick<TaskCommand<"next_round">, "key" | "value" | "round">;
@@ -48,7 +34,7 @@ export interface HeldTaskSetup {
   readonly slot: SlotHolder;
   /** Whether the task may be parked. */
   readonly parks: boolean;
-  readonly watcher: TaskWatcher;
+  readonly tell: (event: AttemptEvent) => void;
 }
 
 /** A task held by a run: what is written under its token, and what others do to it meanwhile. */
@@ -61,7 +47,7 @@ export class HeldTask implements TaskWriter {
   readonly #services: Services;
   readonly #life: RunLife;
   readonly #slot: SlotHolder;
-  readonly #watcher: TaskWatcher;
+  readonly #tell: (event: AttemptEvent) => void;
   readonly #attempt: number;
   readonly #isChild: boolean;
   #marked: Promise<unknown> | undefined;
@@ -72,20 +58,20 @@ export class HeldTask implements TaskWriter {
   /** The highest version of the record seen so far. */
   #seen: number;
 
-  constructor({ services, task, entries, life, slot, parks, watcher }: HeldTaskSetup) {
+  constructor({ services, task, entries, life, slot, parks, tell }: HeldTaskSetup) {
     if (task.token === null) throw new HoldfastError("internal", `No attempt holds task ${task.id}.`);
     this.id = task.id;
     this.#services = services;
     this.#life = life;
     this.#slot = slot;
-    this.#watcher = watcher;
+    this.#tell = tell;
     this.token = task.token;
     this.#attempt = task.attempt;
     this.#isChild = task.parent !== null;
     this.#seen = task.version;
     this.#blocked = task.blocked;
     this.journal = new Journal(task, entries, services, life.scheduler, slot, this);
-    this.rests = new Rests(this, parks, services.clock, watcher);
+    this.rests = new Rests(this, parks, services.clock, tell);
     slot.onIdle(() => this.rests.check());
     this.#wasMarked = task.journalled;
     if (task.journalled) this.#marked = Promise.resolve();
@@ -287,44 +273,40 @@ export class HeldTask implements TaskWriter {
     }
   }
 
-  /** Returns the task to the queue, blocked, however long the store fails: this process goes on. Never rejects. */
-  async block(refusal: RunRefusal, version: number): Promise<void> {
+  /** Returns the task to the queue, blocked. Never rejects. */
+  block(refusal: RunRefusal, version: number): Promise<void> {
     const { store } = this.#services;
-    const { over, cancelRequested } = this.#life;
-    const cancelRequestedAt = cancelRequested ? 0 : null;
+    const cancelRequestedAt = this.#life.cancelRequested ? 0 : null;
     const task = { id: this.id, token: this.token, blocked: this.#blocked, cancelRequestedAt };
-    try {
-      const entryOf = (key: string) =>
-        untilStoreAnswers(() => store.journalEntry(this.id, key), this.#services, over);
-      const why = await blockReasonOf(refusal, version, entryOf);
-      const command = blockHeld(why, task, this.#services, refusal.reason === "arguments");
-      const result = await untilStoreAnswers(() => store.write(command), this.#services, over);
-      this.#watcher.onBlocked(result.ok ? result.task : undefined);
-    } catch (error) {
-      this.#notReturned(error);
-      this.#watcher.onBlocked(undefined);
-    }
+    return this.#return("blocked", async () => {
+      const why = await blockReasonOf(refusal, version, (key) => store.journalEntry(this.id, key));
+      return store.write(blockHeld(why, task, this.#services, refusal.reason === "arguments"));
+    });
   }
 
-  /** Returns the task to the queue with the next round of a loop, however long the store fails: this process goes on. Never rejects. */
-  async nextRound(next: NextRoundOfLoop): Promise<void> {
+  /** Returns the task to the queue with the next round of a loop. Never rejects. */
+  nextRound(next: NextRoundOfLoop): Promise<void> {
     const { store, clock } = this.#services;
     const { id, token } = this;
     const open = this.journal.openUnder(roundsPrefix(next.key));
     const command = { type: "next_round", now: clock.now(), id, token, open, ...next } as const;
-    try {
-      const write = () => store.write<"next_round">(command);
-      const result = await untilStoreAnswers(write, this.#services, this.#life.over);
-      this.#watcher.onNextRound(result.ok ? result.task : undefined);
-    } catch (error) {
-      this.#notReturned(error);
-      this.#watcher.onNextRound(undefined);
-    }
+    return this.#return("next round", () => store.write<"next_round">(command));
   }
 
-  #notReturned(error: unknown): void {
-    if (isStoreRefusal(error)) this.#watcher.onFault(error);
-    else if (!isLost(error)) this.#services.onError(error);
+  /** However long the store fails: this process goes on. */
+  async #return(
+    why: "blocked" | "next round",
+    write: () => Promise<CommandResult<"block" | "next_round">>,
+  ): Promise<void> {
+    let task: TaskRecord | undefined;
+    try {
+      const result = await untilStoreAnswers(write, this.#services, this.#life.over);
+      if (result.ok) ({ task } = result);
+    } catch (error) {
+      if (isStoreRefusal(error)) this.#tell({ type: "fault", problem: error });
+      else if (!isLost(error)) this.#services.onError(error);
+    }
+    this.#tell({ type: "returned", why, task });
   }
 
   async #lookAgain(): Promise<void> {
@@ -345,7 +327,7 @@ export class HeldTask implements TaskWriter {
     const { state } = this.#life;
     if (state === "fenced" || state === "released") return;
     this.#life.fence(this.#fenced("can no longer be read"));
-    this.#watcher.onFault(problem);
+    this.#tell({ type: "fault", problem });
   }
 
   #fenced(why: string): HoldfastError {

@@ -3,6 +3,7 @@ import type { Rest } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Clock } from "../clock.ts";
 import type { TaskWriter } from "./piece-writer.ts";
+import type { AttemptEvent } from "./run-life.ts";
 import type { Journal } from "./journal.ts";
 
 /** A handler that continues by itself this soon is not worth parking. */
@@ -13,11 +14,6 @@ interface RestingTask extends Pick<TaskWriter, "write"> {
   readonly idleUntil: number | undefined;
   readonly waitsFor: WaitReason | undefined;
   readonly journal: Pick<Journal, "open">;
-}
-
-interface RestWatcher {
-  onRest(): void;
-  onStir(): void;
 }
 
 type Recorded = Pick<TaskRecord, "waiting" | "waitsFor" | "runAfter">;
@@ -31,7 +27,7 @@ export class Rests {
   /** Whether the task may be parked while its handler rests. */
   readonly #parks: boolean;
   readonly #clock: Pick<Clock, "now">;
-  readonly #watcher: RestWatcher;
+  readonly #tell: (event: AttemptEvent) => void;
   /** Writes in progress that record the rest. */
   readonly #writes = new Set<Promise<unknown>>();
   /** Writes in progress that begin a wait. */
@@ -43,11 +39,16 @@ export class Rests {
   /** The state in the newest record. */
   #recorded: Recorded = { waiting: false, waitsFor: null, runAfter: null };
 
-  constructor(task: RestingTask, parks: boolean, clock: Pick<Clock, "now">, watcher: RestWatcher) {
+  constructor(
+    task: RestingTask,
+    parks: boolean,
+    clock: Pick<Clock, "now">,
+    tell: (event: AttemptEvent) => void,
+  ) {
     this.#task = task;
     this.#parks = parks;
     this.#clock = clock;
-    this.#watcher = watcher;
+    this.#tell = tell;
   }
 
   /** The handler's state to record; undefined while it works. */
@@ -93,7 +94,7 @@ export class Rests {
   saw({ waiting, waitsFor, runAfter }: TaskRecord): void {
     const rested = this.#recorded.runAfter;
     this.#recorded = { waiting, waitsFor, runAfter };
-    if (rested !== null && rested !== runAfter) this.#watcher.onStir();
+    if (rested !== null && rested !== runAfter) this.#tell({ type: "goes on" });
   }
 
   /** Call it a turn of the event loop after the handler did something, because it may rest now. */
@@ -104,7 +105,7 @@ export class Rests {
     const { waiting, waitsFor, runAfter } = this.#recorded;
     const { reason = null } = rest;
     if (!waiting || waitsFor !== reason || runAfter !== rest.runAfter) void this.#record(rest);
-    else if (runAfter !== null) this.#watcher.onRest();
+    else if (runAfter !== null) this.#tell({ type: "rests" });
   }
 
   /** Whether the record may say that the handler rests. */
@@ -135,7 +136,7 @@ export class Rests {
       return; // the run has lost its task, or the task has reported what is wrong
     }
     // Where the record says something else, something has come that the handler is about to see.
-    if (this.canPark) this.#watcher.onRest();
+    if (this.canPark) this.#tell({ type: "rests" });
     else if (this.#again) this.check(); // a wait has begun meanwhile, of which this write knew nothing
   }
 

@@ -1,12 +1,11 @@
-import { expiresAt } from "../../task/expiry.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { StoreClock } from "../clock.ts";
 import type { Origin, TaskRecord } from "../../task/record.ts";
 import type { PrincipalSlots } from "../dispatch/slots.ts";
 import type { OwnContext } from "../own-context.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 import type { RunTrace } from "../telemetry/telemetry.ts";
+import type { Timers } from "../timers.ts";
 import { runVersions, type RunVersions } from "../tool/tool-config.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { TaskLines } from "./task-lines.ts";
@@ -14,57 +13,27 @@ import type { WorkLimitSetup } from "./slot-holder.ts";
 import type { End } from "./journal.ts";
 import { type Asked, type RunEvent, type RunState, Scheduler } from "./scheduler.ts";
 
-/** When the task of an attempt must end. Its handler can move this with `task.extend`. */
-export class LifeLimit {
-  readonly #clock: StoreClock;
-  readonly #createdAt: number;
-  readonly #extended: () => Promise<void>;
-  /** By its record (epoch ms). */
-  endsAt: number | null;
-
-  /** `extended` resolves when all of the handler's changes so far are written, and `endsAt` is as they say. */
-  constructor(clock: StoreClock, task: TaskRecord, extended: () => Promise<void>) {
-    this.#clock = clock;
-    this.#createdAt = task.createdAt;
-    this.#extended = extended;
-    this.endsAt = endOfLife(task);
-  }
-
-  /** Whether the task can live until `at` (epoch ms), as far as known. */
-  reaches(at: number): boolean {
-    return this.endsAt === null || at <= this.#clock.afterJumps(this.endsAt, this.#createdAt);
-  }
-
-  /** The same, including all changes that the handler has made so far. */
-  async willReach(at: number): Promise<boolean> {
-    if (this.reaches(at)) return true;
-    await this.#extended();
-    return this.reaches(at);
-  }
-
+/** What an attempt tells whoever started it. */
+export type AttemptEvent =
+  /** The handler rests, and its task can be parked; or it has to continue. */
+  | { readonly type: "rests" | "goes on" }
+  /** Something that the handler needs cannot be read, or the store refuses for good what it wrote: its task is to end. */
+  | { readonly type: "fault"; readonly problem: HoldfastError }
+  /** The end of its task's life moves (epoch ms). */
+  | { readonly type: "due"; readonly at: number | null }
+  /** The handler's call of a tool is about to create a task, which ends by then (epoch ms). */
+  | { readonly type: "calls"; readonly child: string; readonly endsBy: number | null }
   /**
-   * Rejects with `outlives_task` if the task cannot live until `at` (epoch ms): the wait would never end. It is not journalled, since a
-   * replay, which comes later, rejects too.
+   * The task went back to the queue: this code cannot continue it, a round of a loop has ended, or the handler threw and runs again. No task:
+   * others had ended or taken it.
    */
-  async assertReaches(at: number, what: string): Promise<void> {
-    await this.#extended();
-    if (this.reaches(at)) return;
-    throw new HoldfastError(
-      "outlives_task",
-      `${what} would end at ${iso(at)}, after its task, which ends at ${iso(this.endsAt ?? at)}. ` +
-        "Raise ttlMs or maxRunMs of the tool or the server, or call task.extend first.",
-    );
-  }
-}
-
-/** Without the time of a cancel that its caller may take back. */
-export function endOfLife({ expiry, createdAt, runUntil }: TaskRecord): number | null {
-  return expiresAt(expiry, createdAt, runUntil);
-}
-
-function iso(epochMs: number): string {
-  return new Date(epochMs).toISOString();
-}
+  | {
+      readonly type: "returned";
+      readonly why: "blocked" | "next round" | "retry";
+      readonly task: TaskRecord | undefined;
+    }
+  /** The results of the run are stored, or nothing more can be. */
+  | { readonly type: "ended" };
 
 type ArtifactLimits = Pick<RuntimeSettings, "maxArtifactBytes" | "maxArtifactsPerTask">;
 
@@ -91,16 +60,20 @@ export interface RunSetup {
   readonly promote?: () => Promise<unknown>;
 }
 
-/** What a run has from its task, its tool and its runtime. */
+/** What a run has from its task, its tool and its runtime; without `timers` it may work for as long as it likes. */
 export function ofTask(
   { id, wireId, attempt, toolVersion }: Pick<TaskRecord, "id" | "wireId" | "attempt" | "toolVersion">,
   { stepKeys = id }: Pick<Origin, "stepKeys">,
   tool: Tool,
   { inOwnContext, options }: Pick<Services, "inOwnContext" | "options">,
-): Omit<RunSetup, "lines" | "slots" | "limit" | "trace" | "promote"> {
+  timers?: Timers,
+): Omit<RunSetup, "lines" | "slots" | "trace" | "promote"> {
   const versions = runVersions(tool, { toolVersion });
   const { maxBodyBytes } = options;
-  return { taskId: id, stepKeys, wireId, attempt, versions, maxBodyBytes, limits: options, inOwnContext };
+  const { timeoutMs: ms } = tool;
+  const limit = timers === undefined || ms === undefined ? undefined : { ms, timers };
+  const ofTool = { versions, maxBodyBytes, limits: options, limit };
+  return { taskId: id, stepKeys, wireId, attempt, ...ofTool, inOwnContext };
 }
 
 /** The same for a run that begins without a task; a task that is made for it has this id. */
@@ -108,8 +81,9 @@ export function withoutTask(
   id: string,
   tool: Tool,
   services: Pick<Services, "inOwnContext" | "options">,
+  timers: Timers,
 ): ReturnType<typeof ofTask> {
-  return ofTask({ id, wireId: id, attempt: 1, toolVersion: tool.version }, {}, tool, services);
+  return ofTask({ id, wireId: id, attempt: 1, toolVersion: tool.version }, {}, tool, services, timers);
 }
 
 /** The state of a run, and its signals. */

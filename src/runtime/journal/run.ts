@@ -45,11 +45,6 @@ export class Run {
     return this.life.signal;
   }
 
-  /** Begins the handler, or its `prepare`, in the runtime's own context, and within the span of the run. */
-  start<T>(begin: () => T): T {
-    return this.setup.inOwnContext(() => this.setup.trace?.run(begin) ?? begin());
-  }
-
   /** The token under which it holds its task; empty without one. */
   get token(): string {
     return this.#task?.token ?? "";

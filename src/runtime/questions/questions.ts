@@ -10,14 +10,13 @@ import {
   missingForInput,
 } from "../../task/journal.ts";
 import { HoldfastError, isUnreadable, tooLarge } from "../../task/fault.ts";
-import { type GenerationName, generations, type Origin, type TaskRecord } from "../../task/record.ts";
+import { generations, type TaskRecord } from "../../task/record.ts";
 import { assertScopes } from "../../task/scopes.ts";
 import { cutText, encodeJson } from "../../task/stored-text.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { describeIssues, foreignSchema, isFields, jsonSchema } from "../tool/schema.ts";
 import type { Read } from "../../options/options.ts";
-import type { OutsideWait, OutsideWaits } from "../journal/outside-waits.ts";
-import type { Run } from "../journal/run.ts";
+import type { Attempt, OutsideWait } from "../execution/attempt.ts";
 import { decodeError, parseStored } from "../stored-values.ts";
 import { requestHash } from "../call-keys.ts";
 import type { QuestionOptions } from "../tool/task-context.ts";
@@ -290,23 +289,13 @@ export function inputFailed(key: string, error: JsonRpcError): HoldfastError {
   );
 }
 
-export interface QuestionsSetup {
-  readonly run: Run;
-  readonly waits: OutsideWaits;
-  readonly origin: Origin;
-  readonly generation: GenerationName;
-  readonly maxInputs: number;
-  /** For questions without their own timeout; null: as long as the task. */
-  readonly timeoutMs: number | null;
-}
-
-/** Writes a run's questions into its journal, and waits for the answers. */
+/** Writes an attempt's questions into its journal, and waits for the answers. */
 export class Questions {
-  readonly #setup: QuestionsSetup;
+  readonly #attempt: Attempt;
   #asked = 0;
 
-  constructor(setup: QuestionsSetup) {
-    this.#setup = setup;
+  constructor(attempt: Attempt) {
+    this.#attempt = attempt;
   }
 
   /** Resolves with the answer's result object; an answered question is not asked again (guarantee 6). */
@@ -316,9 +305,9 @@ export class Questions {
     params: object,
     { timeoutMs: ownMs }: Read<QuestionOptions>,
   ): Promise<unknown> {
-    const timeoutMs = ownMs ?? this.#setup.timeoutMs ?? undefined;
+    const { run, tool, services } = this.#attempt;
+    const usualMs = tool.inputTimeoutMs === undefined ? services.options.inputTimeoutMs : tool.inputTimeoutMs;
     if (!hasMark(params, operatorsOnly)) this.#assertCapability(method, { ...params });
-    const { run, waits } = this.#setup;
     const claimed = run.claim(key);
     this.#assertNotTooMany();
     const hash = requestHash(method, params);
@@ -336,19 +325,20 @@ export class Questions {
         deadlineAt,
       }),
       text: raw,
-      timeoutMs,
+      timeoutMs: ownMs ?? usualMs ?? undefined,
       // A timeout that is not the question's own says how long any question may wait, within the life of its task.
       mustEndInTime: ownMs === undefined ? undefined : `The question "${claimed}"`,
       late: () => new HoldfastError("input_timeout", `The question "${claimed}" was not answered in time.`),
     };
-    return waits.until(question, answerOf);
+    return this.#attempt.until(question, answerOf);
   }
 
   #assertCapability(method: InputMethod, params: Record<string, unknown>): void {
-    const missing = missingForInput(method, params, this.#setup.origin.capabilities);
+    const { origin, record } = this.#attempt;
+    const missing = missingForInput(method, params, origin.capabilities);
     if (missing === undefined) return;
     throw new HoldfastError(
-      generations[this.#setup.generation].undeclared,
+      generations[record.generation].undeclared,
       `The client of this task cannot be asked: it did not declare ${Object.keys(missing).join(", ")}.`,
       { data: { requiredCapabilities: missing } },
     );
@@ -356,15 +346,15 @@ export class Questions {
 
   /** An attempt asks all earlier questions again, so its own count is that of its task. */
   #assertNotTooMany(): void {
-    const { maxInputs } = this.#setup;
+    const { maxInputsPerTask } = this.#attempt.services.options;
     this.#asked += 1;
-    if (this.#asked <= maxInputs) return;
-    throw new HoldfastError("limit_reached", `A task can ask at most ${maxInputs} questions.`);
+    if (this.#asked <= maxInputsPerTask) return;
+    throw new HoldfastError("limit_reached", `A task can ask at most ${maxInputsPerTask} questions.`);
   }
 
   #encode(key: string, params: object): string {
     const raw = encodeJson(params, `The question "${key}"`);
-    const { maxBodyBytes } = this.#setup.run.setup;
+    const { maxBodyBytes } = this.#attempt.run.setup;
     if (Buffer.byteLength(raw) > maxBodyBytes) {
       throw tooLarge(`The question "${key}"`, maxBodyBytes);
     }

@@ -17,10 +17,6 @@ import {
 } from "./worker-options.ts";
 import type { ThreadPool } from "./thread-pool.ts";
 
-export interface ThreadStepEffects extends StepEffects {
-  readonly threads: ThreadPool;
-}
-
 /** Those of the step, and of its function. */
 export type ThreadStepOptions = StepOptions & WorkerOptions;
 
@@ -42,14 +38,10 @@ interface ThreadStep {
 /** Runs a function of a module as a step, on a thread. */
 export async function runThreadStep(
   {
-    run,
     effects,
-    clock,
     principal,
     reports,
-  }: Pick<ThreadStep, "run" | "clock" | "principal" | "reports"> & {
-    readonly effects: ThreadStepEffects;
-  },
+  }: Pick<ThreadStep, "principal" | "reports"> & { readonly effects: StepEffects },
   key: JournalKey,
   given: ThreadStepOptions,
   input: unknown,
@@ -61,8 +53,9 @@ export async function runThreadStep(
   const { timeoutMs, ...retrying } = options;
   void timeoutMs; // a step that is over waits for its thread
   const name = typeof key === "string" ? key : JSON.stringify(key);
-  const step = { run, threads: effects.threads, clock, principal, reports, name, options, input };
-  return runStep(run, effects, clock, key, retrying, (context) => runTry(step, context));
+  const { clock, threads } = effects.services;
+  const step = { run: effects.run, threads, clock, principal, reports, name, options, input };
+  return runStep(effects, key, retrying, (context) => runTry(step, context));
 }
 
 async function runTry(step: ThreadStep, { idempotencyKey, signal }: StepContext): Promise<StoredReturn> {

@@ -11,8 +11,7 @@ import {
 import { readIdempotencyKey } from "../../generation/extensions.ts";
 import { metaOf, type JsonObject } from "../../generation/message.ts";
 import { encodePrepared } from "../../runtime/execution/prepare-in-task.ts";
-import type { Ask } from "../../runtime/execution/run-inline.ts";
-import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
+import type { Ask, Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Tool, Prepare } from "../../runtime/tool/tool.ts";
 import { HoldfastError, tooLarge } from "../../task/fault.ts";
 import { answerWithTask, type CallForm, reporting, runDirectly, taskCallOf } from "../waiting-call.ts";
