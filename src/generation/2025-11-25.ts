@@ -7,10 +7,10 @@ import type { GenerationName, TaskRecord, TaskSnapshot, Progress } from "../task
 import {
   isJsonObject,
   type JsonObject,
-  relatedTaskIn,
-  withMeta,
   type RelatedTask,
+  isoTime,
   metaOf,
+  relationUnder,
   readMilliseconds,
   logMessage,
 } from "./message.ts";
@@ -89,33 +89,14 @@ export const taskMethods = ["tasks/get", "tasks/result", "tasks/list", "tasks/ca
 
 export type TasksMethod = (typeof taskMethods)[number];
 
-/**
- * The id in the params of a message; throws `invalid_params` with the reason (C-109, C-114). Only this id selects the task: the related
- * task in `_meta` is ignored (C-100).
- */
-export function readTaskId(method: Exclude<TasksMethod, "tasks/list">, params: unknown): string {
-  const taskId = isJsonObject(params) ? params["taskId"] : undefined;
-  if (typeof taskId === "string" && taskId !== "") return taskId;
-  throw new HoldfastError("invalid_params", `${method} needs params.taskId: a non-empty string.`);
-}
-
 /** The key in `_meta` that names the task a message belongs to (C-097). */
 export const relatedTaskKey = "io.modelcontextprotocol/related-task";
 
-/** The entry of `_meta`. */
-export function relatedTask(taskId: string): { readonly [relatedTaskKey]: RelatedTask } {
-  return { [relatedTaskKey]: { taskId } };
-}
-
-/** A result or params that belong to a task. All members stay unchanged; this task replaces any other. */
-export function withRelatedTask(object: JsonObject, taskId: string): JsonObject {
-  return withMeta(object, relatedTask(taskId));
-}
-
-/** The id of the task that params or a result belong to, if they name one. */
-export function relatedTaskOf(object: unknown): string | undefined {
-  return relatedTaskIn(object, relatedTaskKey);
-}
+export const {
+  entryOf: relatedTask,
+  added: withRelatedTask,
+  read: relatedTaskOf,
+} = relationUnder(relatedTaskKey);
 
 export type WireStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
@@ -165,10 +146,6 @@ export function wireStatus(task: TaskRecord): WireStatus {
     case null:
       throw new HoldfastError("internal", `Task ${task.id} has ended, but its outcome is missing.`);
   }
-}
-
-function isoTime(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }
 
 /** What a host may tell its model while the task runs (C-026). */
@@ -241,16 +218,6 @@ export function taskResult({ task, outcome }: TaskSnapshot): TaskResult {
   if (outcome === null) throw new HoldfastError("internal", `Task ${task.id} has no outcome.`);
   if (outcome.kind === "error") return { error: JSON.parse(outcome.body) as JsonRpcError };
   return { result: withRelatedTask(JSON.parse(outcome.body) as JsonObject, task.wireId) };
-}
-
-/** A page of tasks (C-071). */
-export interface ListTasksResult {
-  readonly tasks: readonly WireTask[];
-  readonly nextCursor?: string;
-}
-
-export function listResult(tasks: readonly WireTask[], nextCursor?: string): ListTasksResult {
-  return { tasks, ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
 /**

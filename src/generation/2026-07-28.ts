@@ -4,7 +4,7 @@
  */
 
 import type { GenerationName, TaskMethod, TaskSnapshot } from "../task/record.ts";
-import { isJsonObject, type JsonObject, logLevelOf, metaOf } from "./message.ts";
+import { isJsonObject, isoTime, type JsonObject, logLevelOf, metaOf, readTaskId } from "./message.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { InputAnswer, InputMethod } from "../task/journal.ts";
 import { isTerminal, statusOf } from "../task/outcome.ts";
@@ -74,11 +74,6 @@ export function readCommand(method: TasksMethod, params: unknown): TasksCommand 
     case "tasks/cancel":
       return { type: "cancel", taskId };
   }
-}
-
-function readTaskId(method: TasksMethod, { taskId }: JsonObject): string {
-  if (typeof taskId === "string" && taskId !== "") return taskId;
-  throw new HoldfastError("invalid_params", `${method} needs params.taskId: a non-empty string.`);
 }
 
 function readInputResponses({ inputResponses }: JsonObject): JsonObject {
@@ -172,10 +167,6 @@ export function wireError(error: WireError): WireError {
 function outcomeOf({ task, outcome }: TaskSnapshot): NonNullable<TaskSnapshot["outcome"]> {
   if (outcome !== null) return outcome;
   throw new HoldfastError("internal", `Task ${task.id} has ended, but its outcome is missing.`);
-}
-
-function isoTime(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }
 
 /**

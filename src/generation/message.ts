@@ -28,11 +28,47 @@ export interface RelatedTask {
   readonly taskId: string;
 }
 
-/** The id of the task that params or a result name under `key` in `_meta`, if they name one. */
-export function relatedTaskIn(object: unknown, key: string): string | undefined {
-  const related = metaOf(object)[key];
-  const taskId = isJsonObject(related) ? related["taskId"] : undefined;
-  return typeof taskId === "string" ? taskId : undefined;
+/** How messages of one generation name the task that they belong to: under its own key in `_meta`. */
+export function relationUnder<Key extends string>(key: Key) {
+  type Related = { readonly [_ in Key]: RelatedTask };
+  const entryOf = (taskId: string): Related => ({ [key]: { taskId } }) as Related;
+  return {
+    /** The entry of `_meta`. */
+    entryOf,
+    /** A result or params that belong to a task. All members stay unchanged; this task replaces any other. */
+    added: (object: JsonObject, taskId: string): JsonObject => withMeta(object, entryOf(taskId)),
+    /** The id of the task that params or a result belong to, if they name one. */
+    read: (object: unknown): string | undefined => {
+      const related = metaOf(object)[key];
+      const taskId = isJsonObject(related) ? related["taskId"] : undefined;
+      return typeof taskId === "string" ? taskId : undefined;
+    },
+  };
+}
+
+/**
+ * The id in the params of a message; throws `invalid_params` with the reason (X-096, C-109, C-114, S-075, S-080). Only this id selects the
+ * task: the related task in `_meta` is ignored (C-100).
+ */
+export function readTaskId(method: string, params: unknown): string {
+  const taskId = isJsonObject(params) ? params["taskId"] : undefined;
+  if (typeof taskId === "string" && taskId !== "") return taskId;
+  throw new HoldfastError("invalid_params", `${method} needs params.taskId: a non-empty string.`);
+}
+
+/** ISO 8601 */
+export function isoTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+/** A page of tasks (C-071). It belongs to no task, so it names none (S-045, A-20). */
+export interface ListTasksResult<Task> {
+  readonly tasks: readonly Task[];
+  readonly nextCursor?: string;
+}
+
+export function listResult<Task>(tasks: readonly Task[], nextCursor?: string): ListTasksResult<Task> {
+  return { tasks, ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
 /** A hundred years: with a longer life, a store could not hold the end of the task exactly. */

@@ -7,10 +7,10 @@ import type { GenerationName, TaskRecord, TaskSnapshot, Progress } from "../task
 import {
   isJsonObject,
   type JsonObject,
-  relatedTaskIn,
   withMeta,
   type RelatedTask,
   metaOf,
+  relationUnder,
   readMilliseconds,
   logMessage,
 } from "./message.ts";
@@ -81,30 +81,14 @@ export const taskMethods = ["tasks/get", "tasks/result", "tasks/list", "tasks/de
 
 export type TasksMethod = (typeof taskMethods)[number];
 
-/** The id in the params of a message; throws `invalid_params` with the reason (S-075, S-080). */
-export function readTaskId(method: Exclude<TasksMethod, "tasks/list">, params: unknown): string {
-  const taskId = isJsonObject(params) ? params["taskId"] : undefined;
-  if (typeof taskId === "string" && taskId !== "") return taskId;
-  throw new HoldfastError("invalid_params", `${method} needs params.taskId: a non-empty string.`);
-}
-
 /** The key in `_meta` that names the task a message belongs to (S-060). Its prefix differs from that of later revisions. */
 export const relatedTaskKey = "modelcontextprotocol.io/related-task";
 
-/** The entry of `_meta`. */
-export function relatedTask(taskId: string): { readonly [relatedTaskKey]: RelatedTask } {
-  return { [relatedTaskKey]: { taskId } };
-}
-
-/** A result or params that belong to a task. All members stay unchanged; this task replaces any other (S-061). */
-export function withRelatedTask(object: JsonObject, taskId: string): JsonObject {
-  return withMeta(object, relatedTask(taskId));
-}
-
-/** The id of the task that params or a result belong to, if they name one. */
-export function relatedTaskOf(object: unknown): string | undefined {
-  return relatedTaskIn(object, relatedTaskKey);
-}
+export const {
+  entryOf: relatedTask,
+  added: withRelatedTask,
+  read: relatedTaskOf,
+} = relationUnder(relatedTaskKey);
 
 /** All statuses of a task (S-025). */
 export const wireStatuses = [
@@ -269,16 +253,6 @@ export function requestAnswer({
   const body: unknown = JSON.parse(outcome.body);
   if (outcome.kind === "error") return { error: body as JsonRpcError };
   return { result: withRelatedTask(body as JsonObject, task.wireId) };
-}
-
-/** A page of tasks. It belongs to no task, so it names none (S-045, A-20). */
-export interface ListTasksResult {
-  readonly tasks: readonly WireTask[];
-  readonly nextCursor?: string;
-}
-
-export function listResult(tasks: readonly WireTask[], nextCursor?: string): ListTasksResult {
-  return { tasks, ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
 /** The answer to `tasks/delete`, empty except for its task (S-051). */

@@ -4,7 +4,7 @@ import { readTask as readSepTask } from "../../src/client/sep-1686/read-task.ts"
 import { readToolResult } from "../../src/client/reply/reply.ts";
 import { checkReference } from "../../src/client/task/list-tasks.ts";
 import * as coreForm from "../../src/generation/2025-11-25.ts";
-import { readCursor } from "../../src/generation/message.ts";
+import { readCursor, readTaskId } from "../../src/generation/message.ts";
 import * as extensionForm from "../../src/generation/2026-07-28.ts";
 import * as listen from "../../src/generation/2026-07-28-listen.ts";
 import * as sepForm from "../../src/generation/sep-1686.ts";
@@ -21,10 +21,8 @@ const scopes = new Scopes({ tools: { constructor: ["a"] }, tasks: ["b"] });
 /** By what they read. */
 export const decoders: Readonly<Record<string, (input: never) => unknown>> = {
   "task of 2025-11-25 in params": coreForm.readTaskParams,
-  "task id of 2025-11-25": (input) =>
-    methods.map((method) => coreForm.readTaskId(method as "tasks/get", input)),
+  "task id": (input) => methods.map((method) => readTaskId(method, input)),
   "task of SEP-1686 in params": (input) => [sepForm.asksForTask(input), sepForm.readTaskParams(input)],
-  "task id of SEP-1686": (input) => sepForm.readTaskId("tasks/delete", input),
   "related task of SEP-1686": (input) => sepForm.relatedTaskOf(sepForm.withRelatedTask(input, "t")),
   "client capabilities of SEP-1686": (input) => sepForm.declaresTask(input, "elicitation/create"),
   "cursor of a list": readCursor,

@@ -1,3 +1,4 @@
+import { listResult, readTaskId } from "../../generation/message.ts";
 import type { JSONRPCRequest } from "@modelcontextprotocol/client";
 import {
   cancelResult,
@@ -7,8 +8,6 @@ import {
   statusNotification,
   readTaskParams,
   relatedTaskOf,
-  listResult,
-  readTaskId,
   type TasksMethod,
   taskResult,
   wireTask,

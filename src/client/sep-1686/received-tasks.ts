@@ -1,3 +1,4 @@
+import { listResult, readTaskId } from "../../generation/message.ts";
 import type { JSONRPCRequest } from "@modelcontextprotocol/client";
 import {
   asksForTask,
@@ -10,8 +11,6 @@ import {
   relatedTaskOf,
   requestAnswer,
   deleteTaskResult,
-  listResult,
-  readTaskId,
   type TasksMethod,
   taskResult,
   getTaskResult,

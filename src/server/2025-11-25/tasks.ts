@@ -2,11 +2,9 @@ import type { TaskSnapshot } from "../../task/record.ts";
 import {
   cancelResult,
   createTaskResult,
-  listResult,
   logNotification,
   nestedRequest,
   progressNotification,
-  readTaskId,
   readTaskParams,
   relatedTask,
   statusNotification,
@@ -20,7 +18,7 @@ import {
   readIdempotencyKey,
   withQuestionKey,
 } from "../../generation/extensions.ts";
-import { type JsonObject, metaOf } from "../../generation/message.ts";
+import { type JsonObject, metaOf, readTaskId } from "../../generation/message.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { isRepeatable, type Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -28,15 +26,7 @@ import { type Answer, progressTokenOf, type ToolRequest } from "../request.ts";
 import { answerWithTask, taskCallOf } from "../waiting-call.ts";
 import { notRepeatable, toolNotFound } from "../faults.ts";
 import { refusedAsTask } from "../plain/plain-policies.ts";
-import {
-  getTask,
-  listedIn,
-  listPage,
-  type ListTasks,
-  requestorWith,
-  type TaskMethods,
-  type TaskSession,
-} from "../sessions/task-session.ts";
+import { getTask, requestorWith, type TaskMethods, type TaskSession } from "../sessions/task-session.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { NotificationFormat } from "../subscriptions/subscribers.ts";
 
@@ -162,9 +152,4 @@ export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
     trace?.about(id);
     return { result: { ...cancelResult(task, cancelled) } };
   },
-};
-
-export const list: ListTasks = async ({ params, access }, runtime, sessions) => {
-  const { tasks, nextCursor } = await listPage(runtime, listedIn(sessions, access), params, wireTask);
-  return { result: { ...listResult(tasks, nextCursor) } };
 };

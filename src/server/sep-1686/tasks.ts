@@ -4,30 +4,20 @@ import {
   deleteTaskResult,
   generation,
   getTaskResult,
-  listResult,
   logNotification,
   nestedRequest,
   progressNotification,
-  readTaskId,
   relatedTask,
   relatedTaskOf,
   taskResult,
   type TasksMethod,
-  wireTask,
 } from "../../generation/sep-1686.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import {
-  getTask,
-  listedIn,
-  listPage,
-  type ListTasks,
-  requestorWith,
-  type TaskMethods,
-} from "../sessions/task-session.ts";
+import { getTask, requestorWith, type TaskMethods } from "../sessions/task-session.ts";
 import { withQuestionKey } from "../../generation/extensions.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { NotificationFormat } from "../subscriptions/subscribers.ts";
-import { type JsonObject, withMeta } from "../../generation/message.ts";
+import { type JsonObject, withMeta, readTaskId } from "../../generation/message.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
 import { inTime } from "../connection/client-task.ts";
 import { ofTask, type Reply, type ReplyTerms } from "../connection/connection.ts";
@@ -65,11 +55,6 @@ export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
     trace?.about(id);
     return { result: { ...deleteTaskResult(taskId, kept) } };
   },
-};
-
-export const list: ListTasks = async ({ params, access }, runtime, sessions) => {
-  const { tasks, nextCursor } = await listPage(runtime, listedIn(sessions, access), params, wireTask);
-  return { result: { ...listResult(tasks, nextCursor) } };
 };
 
 /**

@@ -1,21 +1,20 @@
 import { isSpecType, type JSONRPCRequest, type RequestId } from "@modelcontextprotocol/server";
-import { generation as coreGeneration, taskMethods as coreTaskMethods } from "../../generation/2025-11-25.ts";
+import {
+  generation as coreGeneration,
+  taskMethods as coreTaskMethods,
+  wireTask as coreTask,
+} from "../../generation/2025-11-25.ts";
 import {
   asksForTask,
   generation as sepGeneration,
   taskMethods as sepTaskMethods,
+  wireTask as sepTask,
 } from "../../generation/sep-1686.ts";
-import type { JsonObject } from "../../generation/message.ts";
+import { type JsonObject, listResult } from "../../generation/message.ts";
 import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
-import {
-  list as coreList,
-  methods as coreMethods,
-  createTask,
-  refuseCall,
-  taskCreated,
-} from "../2025-11-25/tasks.ts";
+import { methods as coreMethods, createTask, refuseCall, taskCreated } from "../2025-11-25/tasks.ts";
 import type { Answer, MessageContext, ToolRequest, TransportInfo } from "../request.ts";
-import { list as sepList, methods as sepMethods } from "../sep-1686/tasks.ts";
+import { methods as sepMethods } from "../sep-1686/tasks.ts";
 import {
   accessOf,
   listMethod,
@@ -23,8 +22,8 @@ import {
   type SessionGeneration,
   type SessionServices,
 } from "./session-context.ts";
-import type { ListTasks, TaskMethods, TaskSession } from "./task-session.ts";
-import type { Origin, TaskSnapshot } from "../../task/record.ts";
+import { listPage, type TaskMethods, type TaskSession } from "./task-session.ts";
+import type { Origin, TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { sentElsewhere } from "../../task/unanswered.ts";
 import { departureByReason, generation as plain, type PollingToolKind } from "../plain/plain-policies.ts";
 import {
@@ -63,12 +62,13 @@ import { isReplay } from "../streams.ts";
 
 interface Form {
   readonly methods: Partial<TaskMethods<string>>;
-  readonly list: ListTasks;
+  /** A task in a list. */
+  readonly shown: (task: TaskRecord) => object;
 }
 
 const forms: Readonly<Record<SessionGeneration, Form>> = {
-  [coreGeneration]: { methods: coreMethods, list: coreList },
-  [sepGeneration]: { methods: sepMethods, list: sepList },
+  [coreGeneration]: { methods: coreMethods, shown: coreTask },
+  [sepGeneration]: { methods: sepMethods, shown: sepTask },
 };
 
 const methods: ReadonlySet<string> = new Set([...coreTaskMethods, ...sepTaskMethods]);
@@ -143,7 +143,12 @@ async function list({ method, request }: Asked, seen: readonly Seen[]): Promise<
     ({ scope, requestor }) => scope !== undefined || requestor.principal !== null,
   );
   if (form === undefined || listed.length === 0) throw notFound(method);
-  return forms[form.generation].list(request, form.session.runtime, listed);
+  const { runtime } = form.session;
+  const parts = listed.map(({ requestor, scope }) => {
+    return { requestor: { ...requestor, scopes: request.access?.scopes }, scope };
+  });
+  const { tasks, nextCursor } = await listPage(runtime, parts, request.params);
+  return { result: { ...listResult(tasks.map(forms[form.generation].shown), nextCursor) } };
 }
 
 /** Answers with the first task of that name; rejects with `unknown_task` if there is none. */

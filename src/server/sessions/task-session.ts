@@ -19,12 +19,11 @@ interface Listed {
  * A page of the tasks of all `parts`, the newest first (C-072, C-073, S-046, S-047); rejects with `invalid_params`. No task is in two parts,
  * and no outcome is read.
  */
-export async function listPage<T>(
+export async function listPage(
   runtime: Runtime,
   parts: readonly Listed[],
   params: unknown,
-  shown: (task: TaskRecord) => T,
-): Promise<{ readonly tasks: readonly T[]; readonly nextCursor: string | undefined }> {
+): Promise<{ readonly tasks: readonly TaskRecord[]; readonly nextCursor: string | undefined }> {
   const after = readCursor(params);
   // One more than fits tells whether there is another page.
   const page = { limit: pageSize + 1, ...(after === undefined ? {} : { after }) };
@@ -37,7 +36,7 @@ export async function listPage<T>(
   const onPage = all.slice(0, pageSize);
   const last = all.length > pageSize ? onPage.at(-1) : undefined;
   const nextCursor = last === undefined ? undefined : encodeCursor(last.id);
-  return { tasks: onPage.map((record) => shown(record)), nextCursor };
+  return { tasks: onPage, nextCursor };
 }
 
 /** A connection of an earlier revision, for tasks of one generation. */
@@ -60,18 +59,6 @@ export interface TaskSession {
 export type TaskMethods<Method extends string> = Readonly<
   Record<Method, (request: ToolRequest, session: TaskSession) => Promise<Answer>>
 >;
-
-/** How a generation lists the tasks of these sessions, in its own form. */
-export type ListTasks = (
-  request: ToolRequest,
-  runtime: Runtime,
-  sessions: readonly TaskSession[],
-) => Promise<Answer>;
-
-/** What there is to list for the sender of a request. */
-export function listedIn(sessions: readonly TaskSession[], access: Access | undefined): readonly Listed[] {
-  return sessions.map((session) => ({ requestor: requestorWith(session, access), scope: session.scope }));
-}
 
 /** The client of the connection, with the scopes of the request's token. */
 export function requestorWith({ requestor }: TaskSession, access: Access | undefined): Requestor {

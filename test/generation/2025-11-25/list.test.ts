@@ -1,8 +1,8 @@
 import { ListTasksResultV1Schema } from "@modelcontextprotocol/ext-tasks/core/v1";
 import { ListTasksResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, it } from "vitest";
-import { listResult, wireTask } from "../../../src/generation/2025-11-25.ts";
-import { encodeCursor } from "../../../src/generation/message.ts";
+import { wireTask } from "../../../src/generation/2025-11-25.ts";
+import { encodeCursor, listResult } from "../../../src/generation/message.ts";
 import { completed, working } from "./sample-view.ts";
 
 it("is a page of flat tasks, and says where the next one begins [C-071]", () => {

@@ -1,5 +1,6 @@
+import { readTaskId } from "../../../src/generation/message.ts";
 import { expect, it } from "vitest";
-import { readTaskId, taskMethods } from "../../../src/generation/2025-11-25.ts";
+import { taskMethods } from "../../../src/generation/2025-11-25.ts";
 
 const withId = ["tasks/get", "tasks/result", "tasks/cancel"] as const;
 

@@ -1,5 +1,6 @@
+import { listResult } from "../../../src/generation/message.ts";
 import { expect, it } from "vitest";
-import { listResult, wireTask } from "../../../src/generation/sep-1686.ts";
+import { wireTask } from "../../../src/generation/sep-1686.ts";
 import { completed, failed, working } from "./sample-view.ts";
 
 it("is a page of tasks, and says where the next one begins [S-045 A-20]", () => {
