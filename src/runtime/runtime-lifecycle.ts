@@ -1,4 +1,5 @@
 import { HoldfastError } from "../task/fault.ts";
+import { shortName } from "../task/record-changes.ts";
 import { stopping } from "../task/unanswered.ts";
 import { type Clock, Deadline } from "./clock.ts";
 import type { Parts } from "./parts.ts";
@@ -94,7 +95,7 @@ export class RuntimeLifecycle {
     } = this.#parts;
     const handlers = registry.handlers();
     try {
-      await store.open({ id: clock.uniqueName(), handlers });
+      await store.open({ id: shortName(clock), handlers });
     } catch (error) {
       this.#started = undefined; // what is in the way may go away: another start may succeed
       throw error;

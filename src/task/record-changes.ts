@@ -18,6 +18,16 @@ export function taskId(now: number, randomBytes: (size: number) => Uint8Array): 
   return time + Buffer.from(randomBytes(16)).toString("base64url");
 }
 
+/**
+ * A unique name of 16 characters, the first of them a letter: of an attempt, or of a process. Rows, indexes and the database's log repeat
+ * it often enough that its length shows. It has 95 random bits, and need not be impossible to guess.
+ */
+export function shortName(from: { randomBytes(size: number): Uint8Array }): string {
+  const bytes = Buffer.from(from.randomBytes(12));
+  bytes.writeUInt8(bytes.readUInt8() % 128);
+  return bytes.toString("base64url");
+}
+
 /** Whether an id is impossible to guess. */
 export function isTaskId(id: string): boolean {
   return /^[\da-f]{12}[\w-]{22}$/.test(id);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { taskId } from "../../src/task/record-changes.ts";
+import { shortName, taskId } from "../../src/task/record-changes.ts";
 
 const bytes = (fill: number) => (size: number) => new Uint8Array(size).fill(fill);
 const now = Date.UTC(2026, 10, 1);
@@ -31,4 +31,9 @@ test("all 128 random bits are in it", () => {
 test("a clock before 1970 or between two milliseconds makes an id all the same", () => {
   expect(taskId(-5, bytes(0))).toBe(taskId(0, bytes(0)));
   expect(taskId(now + 0.7, bytes(0))).toBe(taskId(now, bytes(0)));
+});
+
+test("a short name can be an argument of a command, and the name of a file", () => {
+  for (const fill of [0, 0xfb, 0xff])
+    expect(shortName({ randomBytes: bytes(fill) })).toMatch(/^[A-Za-z][\w-]{15}$/);
 });

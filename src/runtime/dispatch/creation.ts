@@ -2,6 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { cutOff, stopping } from "../../task/unanswered.ts";
 import type { WireName } from "../../store/store.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
+import { shortName } from "../../task/record-changes.ts";
 import { assertScopes } from "../../task/scopes.ts";
 import type { Deadline } from "../clock.ts";
 import type { Attempts } from "../execution/attempts.ts";
@@ -129,7 +130,7 @@ export class Creation {
         slots: slots.of(call.principal),
         onEnd: () => unwatch(),
         makeTask: async (run) => {
-          const token = clock.uniqueName();
+          const token = shortName(clock);
           // Without a quota: it runs already, and the slots bound how many do.
           const { version } = tool;
           const result = await store.write({ type: "create", now: clock.now(), ...fresh, token, version });
@@ -163,7 +164,7 @@ export class Creation {
     const { store, clock, options } = services;
     const fresh = newTask(call, tool, services);
     const runs = call.queued !== true && dispatcher.tryTakeSlot(tool, call.principal);
-    const token = runs ? clock.uniqueName() : null;
+    const token = runs ? shortName(clock) : null;
     const giveSlot = (): void => {
       if (token !== null) slots.give();
     };

@@ -1,5 +1,6 @@
 import { type ClaimingHandler, noTurns, withTurn, type Turns, hasHandler } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import { shortName } from "../../task/record-changes.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { isLost } from "../../store/lost-store.ts";
 import type { Attempts } from "../execution/attempts.ts";
@@ -217,7 +218,7 @@ export class Dispatcher {
     const { clock } = this.#setup.services;
     const most = this.#backlog ? mostClaims : 1;
     const tokens: string[] = [];
-    while (tokens.length < most && this.#takeSlot()) tokens.push(clock.uniqueName());
+    while (tokens.length < most && this.#takeSlot()) tokens.push(shortName(clock));
     return tokens;
   }
 

@@ -66,6 +66,30 @@ export function withQueuedHandlers({ task }: Names): string {
 
 const recordColumns = recordList();
 
+/**
+ * The first unfinished tasks in the order of their ids: of the queued ones, and of the running ones of each owner, found step by step. Of an
+ * array, Postgres expects few owners: of many, it would compile the statement.
+ */
+export function unfinishedTasks(
+  { task }: Names,
+  where: string,
+  order: "id" | "id DESC",
+  limit: string,
+): string {
+  const first = (of: string): string =>
+    `(SELECT * FROM ${task} WHERE ${of} AND ${where} ORDER BY ${order} LIMIT ${limit})`;
+  return `WITH RECURSIVE holder AS (
+      (SELECT owner FROM ${task} WHERE state = 'running' ORDER BY owner LIMIT 1)
+      UNION ALL
+      SELECT next.owner FROM holder CROSS JOIN LATERAL (
+        SELECT owner FROM ${task} WHERE state = 'running' AND task.owner > holder.owner ORDER BY owner LIMIT 1) AS next)
+    SELECT ${recordColumns} FROM (${first("state = 'queued'")}
+      UNION ALL
+      SELECT held.* FROM unnest(ARRAY(SELECT owner FROM holder)) AS holder (owner)
+      CROSS JOIN LATERAL ${first("state = 'running' AND task.owner = holder.owner")} AS held) AS task
+    ORDER BY task.${order} LIMIT ${limit}`;
+}
+
 /** In what tasks are alike that stand alike, besides questions and blocks. */
 const alikeTasks = taskTable.pick("tool", "state", "lane", "waiting", "waitsFor", "outcomeKind");
 
@@ -87,7 +111,7 @@ export function adminStatements(names: Names) {
   const pages = `(pg_relation_size('${task}'::regclass) / current_setting('block_size')::int)`;
   return {
     all: tasks("true"),
-    open: tasks(unfinished),
+    open: unfinishedTasks(names, "id < $1", "id DESC", "$2"),
     asking: tasks(isAsking),
     ended: tasks(ended, 2),
     principal: tasks(principal, 2),
@@ -95,7 +119,10 @@ export function adminStatements(names: Names) {
     children: `SELECT ${recordColumns} FROM ${child} JOIN ${task} ON task.id = child.id
       WHERE child.parent = $1 AND child.id < $2 ORDER BY child.id DESC LIMIT $3`,
     countAll: counted("true ORDER BY id"),
-    countOpen: counted(unfinished),
+    countOpen: `SELECT count(*)::int FROM (
+        (SELECT 1 FROM ${task} WHERE state = 'queued' ORDER BY id LIMIT $1)
+        UNION ALL (SELECT 1 FROM ${task} WHERE state = 'running' ORDER BY owner, id LIMIT $1)
+        LIMIT $1) AS counted`,
     countAsking: counted(isAsking),
     countEnded: counted(ended, 2),
     countPrincipal: counted(principal, 2),

@@ -12,7 +12,7 @@ import {
 import { finished, isBlocked, isListed, isWaiting, recordList, unfinished } from "../tables/task.ts";
 import { personKeys } from "../secrets.ts";
 import type { Names } from "./names.ts";
-import { withQueuedHandlers } from "./postgres-admin.ts";
+import { unfinishedTasks, withQueuedHandlers } from "./postgres-admin.ts";
 import type { Row } from "../row.ts";
 import type { Database } from "./database.ts";
 
@@ -91,7 +91,7 @@ export function readStatements(names: Names) {
     ofGeneration: newest(`generation = $1 AND ${isListed}`, ["$2", "$3", "$4"]),
     /** Among all tasks: no client asks for these. */
     ofUnlisted: newest(`generation = $1 AND NOT ${isListed}`, ["$2", "$3", "$4"]),
-    unfinished: `SELECT ${recordColumns} FROM ${task} WHERE ${unfinished} AND id > $1 ORDER BY id LIMIT $2`,
+    unfinished: unfinishedTasks(names, "id > $1", "id", "$2"),
     due: `SELECT id FROM ${task} WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at <= $1
       ORDER BY sweep_at LIMIT $2`,
     /** After the first time and up to the second, at which no wait ends by itself. */
@@ -104,7 +104,7 @@ export function readStatements(names: Names) {
     ownerHandlers: `SELECT handlers FROM ${owner} WHERE retired = 0`,
     /** The queued tasks of a handler that are not blocked. Only needed for a tool that nobody has. */
     queued: `SELECT id FROM ${task}
-      WHERE ${unfinished} AND state = 'queued' AND blocked IS NULL AND method = $1 AND tool = $2 AND id > $3 ORDER BY id LIMIT $4`,
+      WHERE state = 'queued' AND blocked IS NULL AND method = $1 AND tool = $2 AND id > $3 ORDER BY id LIMIT $4`,
     blocked: `SELECT id FROM ${task} WHERE ${isBlocked} AND method = $1 AND tool = $2 AND id > $3 ORDER BY id LIMIT $4`,
   };
 }

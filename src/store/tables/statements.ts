@@ -99,10 +99,8 @@ export function postgresTables(tables: readonly AnyTable[], named: Naming): stri
   return tables
     .map((table) => {
       const name = named(table.table);
-      // What never changes first: of a new version on the same page, only what differs is logged. Then numbers: between texts, each would need padding.
-      const written = table.written.toSorted(
-        (a, b) => Number(b.isWrittenOnce) - Number(a.isWrittenOnce) || width(a) - width(b),
-      );
+      // What changes last: of a new version on the same page, only what differs is logged. Numbers before texts, between which each would need padding.
+      const written = table.written.toSorted((a, b) => changes(a) - changes(b) || width(a) - width(b));
       const columns = [
         ...(table.serial === undefined ? [] : [`${table.serial} bigint GENERATED ALWAYS AS IDENTITY`]),
         // Compared by their bytes.
@@ -123,6 +121,10 @@ function columnText(
   texts = "",
 ): string {
   return `${name} ${types[type]}${type === "text" ? texts : ""}${isNullable ? "" : " NOT NULL"}${names === undefined ? "" : ` CHECK (${name} IN (${names.map((each) => `'${each}'`).join(", ")}))`}`;
+}
+
+function changes({ isWrittenOnce, isChanging }: WrittenColumn): number {
+  return isWrittenOnce ? 0 : 1 + Number(isChanging);
 }
 
 function width({ type }: WrittenColumn): number {

@@ -34,6 +34,8 @@ export interface Declaration<R> {
   readonly indexes?: Readonly<Record<string, Index>>;
   /** How much of a page Postgres fills at first, so that changed rows stay there (per cent). */
   readonly fillFactor?: number;
+  /** Members that most changes of a row are of: they are the last columns in Postgres, since of a changed row it logs what follows the first change. */
+  readonly changing?: readonly (keyof R)[];
   /** Rows belong to a task, whose id is their first column, `task_id`. */
   readonly ofTask?: true;
 }
@@ -182,6 +184,8 @@ export interface WrittenColumn {
   readonly type: Kind<unknown>["type"];
   readonly isNullable: boolean;
   readonly isWrittenOnce: boolean;
+  /** Whether most changes of a row are of this column. */
+  readonly isChanging: boolean;
   readonly names: readonly string[] | undefined;
 }
 
@@ -234,6 +238,7 @@ export class Table<R extends N, N extends object = R> extends Columns<R> impleme
     );
     this.serial = all.find(({ kind }) => kind.isSerial === true)?.name;
     this.#search = Object.values(search);
+    const changing = new Set(declared.changing?.map((member) => columnNamed(String(member))));
     const columnOf = (
       column: string,
       { type, isNullable, isWrittenOnce, names }: Omit<Kind<unknown>, "read" | "write">,
@@ -242,6 +247,7 @@ export class Table<R extends N, N extends object = R> extends Columns<R> impleme
       type,
       isNullable: isNullable === true,
       isWrittenOnce: isWrittenOnce === true || this.key.includes(column),
+      isChanging: changing.has(column),
       names,
     });
     this.written = [

@@ -247,7 +247,20 @@ export const taskTable = new Table<TaskRecord>("task", {
     proof: { type: "text", isNullable: true, write: (record, codec) => codec.proofOf(proofPlace(record)) },
   },
   key: ["id"],
-  fillFactor: 80,
+  fillFactor: 60,
+  changing: [
+    "state",
+    "version",
+    "updatedAt",
+    "finishedAt",
+    "sweepAt",
+    "owner",
+    "lane",
+    "runAfter",
+    "attempts",
+    "token",
+    "outcomeKind",
+  ],
   indexes: {
     task_wire_id: { on: "generation, scope, wire_id", where: "wire_id IS NOT NULL", isUnique: true },
     task_idempotency: {
@@ -262,7 +275,11 @@ export const taskTable = new Table<TaskRecord>("task", {
     task_generation: { on: { sqlite: "generation, id" } },
     task_listed: { on: { postgres: "generation, id" }, where: isListed },
     task_scope: { on: "generation, scope, id", where: "scope <> ''" },
-    task_unfinished: { on: "id", where: unfinished },
+    task_unfinished: { on: { sqlite: "id" }, where: unfinished },
+    /** Postgres would write one of both states again with each change of the state. */
+    task_queued: { on: { postgres: "id" }, where: "state = 'queued'" },
+    /** SQLite looks through the unfinished ones: another index would cost each of its few writers more. */
+    task_running: { on: { postgres: "owner, id" }, where: "state = 'running'" },
     task_asking: { on: "id", where: isAsking },
     task_due: { on: bySweep, where: `${unfinished} AND sweep_at IS NOT NULL` },
     task_deletable: { on: bySweep, where: `${finished} AND sweep_at IS NOT NULL` },
@@ -277,8 +294,6 @@ export const taskTable = new Table<TaskRecord>("task", {
     task_blocked: { on: "method, tool, id", where: isBlocked },
     task_tried: { on: "id", where: isTried },
     task_limited: { on: "method, tool", where: "state = 'running' AND limited = 1" },
-    /** SQLite looks through the unfinished ones: another index would cost each of its few writers more. */
-    task_running: { on: { postgres: "owner, id" }, where: "state = 'running'" },
     task_ready: { on: "owner, method, tool, coalesce(principal, ''), lane, run_after, id", where: isReady },
     task_parked: { on: "method, tool, run_after, id", where: isWaiting },
     /** In SQLite, one seek for each handler takes its place. */

@@ -114,6 +114,22 @@ test("a claim for many handlers, with many principals waiting, is not expected t
   expect(cost).toBeLessThan(mostCost);
 });
 
+test.each([
+  ["read.unfinished", "id > $1", "id", ""],
+  ["admin.open", "id < $1", "id DESC", "\u{10ffff}"],
+])(
+  "%s has the first of the queued ones and of all owners' running ones, at a low cost",
+  async (name, where, order, from) => {
+    const sql = statements(schema.names).get(name) ?? "";
+    const values = [from, 1_000];
+    const { task } = schema.names;
+    const all = `SELECT id FROM ${task} WHERE state IN ('queued', 'running') AND ${where} ORDER BY ${order} LIMIT $2`;
+    const found = await schema.database.query(`SELECT id FROM (${sql}) AS found`, values);
+    expect(found).toEqual(await schema.database.query(all, values));
+    expect((await lookAt(sql, values)).cost).toBeLessThan(mostCost);
+  },
+);
+
 test("every statement has values with which its plan is looked at", () => {
   const sampled = new Set(Object.keys(samples).map((name) => name.split(" ")[0]));
   expect(sampled).toEqual(new Set(statements(schema.names).keys()));
