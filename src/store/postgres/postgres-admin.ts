@@ -8,7 +8,6 @@ import {
   isWaiting,
   recordList,
   taskTable,
-  unfinished,
 } from "../tables/task.ts";
 import type { Names } from "./names.ts";
 import { insertRows } from "../tables/statements.ts";
