@@ -9,7 +9,7 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { AuthorServers, serves as isServedBy, type ServerFactory } from "./author-server.ts";
 import { findsAll, scopesOfTasks } from "./named-tasks.ts";
 import { errorsFor, type OnError, refusalOf } from "./faults.ts";
-import { DirectCalls } from "./sessions/direct-calls.ts";
+import { format as plainFormat } from "./sessions/direct-calls.ts";
 import { DispatchedServer } from "./dispatch/dispatch-transport.ts";
 import { extensions, linesAnnouncement, toolsOfRequest } from "./dispatch/merge.ts";
 import { SessionDispatcher } from "./sessions/session-dispatcher.ts";
@@ -88,6 +88,7 @@ export function createTaskServer({
   const subscriptions = {
     core: new TaskSubscriptions(runtime, onError, coreFormat),
     sep: new TaskSubscriptions(runtime, onError, sepFormat),
+    plain: new TaskSubscriptions(runtime, onError, plainFormat),
   };
   const { clock, options, telemetry, traces } = runtime;
   const isPollingTool = (tool: string): boolean => policies.pollingTool(tool) !== undefined;
@@ -115,8 +116,8 @@ export function createTaskServer({
   const services = {
     runtime,
     rates,
-    policies,
-    calls: new DirectCalls(runtime, plain, pollingTools, onError),
+    plain,
+    pollingTools,
     subscriptions,
     forwarder,
     requireTasks,

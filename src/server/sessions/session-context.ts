@@ -10,9 +10,9 @@ import type { Access, MessageContext } from "../request.ts";
 import type { ErrorOf, OnError } from "../faults.ts";
 import type { Rates } from "../rates.ts";
 import type { TaskSubscriptions } from "../subscriptions/subscriptions.ts";
-import type { PlainPolicies } from "../plain/plain-policies.ts";
+import type { PlainCalls } from "../plain/plain-calls.ts";
+import type { PollingTools } from "../plain/polling-tools.ts";
 import type { ForwardedRequests, RequestForwarder, SepSession } from "../sep-1686/forwarded-requests.ts";
-import type { DirectCalls } from "./direct-calls.ts";
 import type { TaskSession } from "./task-session.ts";
 
 /** The generations of tasks that a session can have. */
@@ -124,11 +124,10 @@ export class Client {
 export interface SessionServices {
   readonly runtime: Runtime;
   readonly rates: Rates;
-  readonly policies: PlainPolicies;
-  /** Calls that ask for no task. */
-  readonly calls: DirectCalls;
-  /** Which connections are notified of tasks of 2025-11-25, and of SEP-1686. */
-  readonly subscriptions: { readonly core: TaskSubscriptions; readonly sep: TaskSubscriptions };
+  readonly plain: PlainCalls;
+  readonly pollingTools: PollingTools;
+  /** Which connections are notified of tasks of 2025-11-25, and of SEP-1686, and asked the questions of calls without tasks. */
+  readonly subscriptions: Readonly<Record<"core" | "sep" | "plain", TaskSubscriptions>>;
   readonly forwarder: RequestForwarder;
   /** Refuses calls that could ask for a task and do not (C-029). */
   readonly requireTasks: boolean;

@@ -167,8 +167,9 @@ export class SessionDispatcher implements WireDispatcher {
       return (result) => withTemplates(result, params);
     if (method === setLevelMethod) return (result) => this.#logsFrom(params?.["level"], result);
     if (method !== "tools/list") return undefined;
-    const { runtime, policies } = this.#services;
-    return (result) => sessionTools(result, this.#context.client, { registry: runtime.registry, policies });
+    const { runtime, plain } = this.#services;
+    const tools = { registry: runtime.registry, policies: plain.policies };
+    return (result) => sessionTools(result, this.#context.client, tools);
   }
 
   received(message: JSONRPCNotification | JSONRPCResponse, extra?: MessageContext): boolean {

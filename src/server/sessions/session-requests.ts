@@ -22,6 +22,7 @@ import {
   type SessionGeneration,
   type SessionServices,
 } from "./session-context.ts";
+import { plainCall, runCall, waitForCall } from "./direct-calls.ts";
 import { listPage, type TaskMethods, type TaskSession } from "./task-session.ts";
 import type { Origin, TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { sentElsewhere } from "../../task/unanswered.ts";
@@ -193,7 +194,7 @@ class EarlierRequests {
    */
   async answer(request: ToolRequest, joined?: string): Promise<Answer> {
     const { core: session, sep } = this.#context;
-    const { calls, runtime } = this.#services;
+    const { plain: calls, subscriptions, runtime } = this.#services;
     const { scopes } = request.access ?? {};
     const found = await this.#find(request.id, joined, scopes, request.reserve);
     if (found === undefined) throw sentElsewhere();
@@ -204,7 +205,8 @@ class EarlierRequests {
     const params = progressToken === undefined ? {} : { _meta: { progressToken } };
     const asked = { ...request, params };
     const tool = runtime.registry.handlerOf(task);
-    if (task.generation === plain) return calls.resume(task, tool, asked, session.connection);
+    if (task.generation === plain)
+      return calls.resume(task, tool, plainCall(asked, session.connection, subscriptions.plain));
     if (task.generation === coreGeneration) return taskCreated(snapshot, tool, asked, session);
     if (sep === undefined) throw sentElsewhere();
     return answerAtEnd(snapshot, asked, sep.session);
@@ -218,7 +220,7 @@ class EarlierRequests {
     const { task } = found.snapshot;
     if (task.finishedAt !== null) return;
     if (task.generation === plain) {
-      await this.#services.calls.leave(task, departureByReason(reason));
+      await this.#services.plain.leave(task, departureByReason(reason));
     } else if (task.generation === sepGeneration && sep !== undefined) {
       await cancelTask(sep.session, task.id);
     }
@@ -346,7 +348,7 @@ export class SessionRequests {
     const { registry } = this.#services.runtime;
     const name = typeof params["name"] === "string" ? params["name"] : undefined;
     const tool = name === undefined ? undefined : registry.get(name);
-    const kind = this.#services.policies.pollingTool(name);
+    const kind = this.#services.plain.policies.pollingTool(name);
     const work =
       tool !== undefined && this.#asksForSep(params, tool)
         ? this.#sepCall(tool, params)
@@ -363,22 +365,23 @@ export class SessionRequests {
 
   #coreCall(tool: Tool | undefined, kind: PollingToolKind | undefined, params: JsonObject): Work | undefined {
     const { client, core } = this.#context;
-    const { calls, requireTasks } = this.#services;
+    const { pollingTools, subscriptions, requireTasks } = this.#services;
     const { connection } = core;
     const asTask = client.hasCore && params["task"] !== undefined;
     const { hasCore, isPlain, hasUsedTasks } = client;
     const { capabilities } = connection;
     const isPollingTool = kind !== undefined;
     refuseCall(params, { tool, isPollingTool, hasCore, isPlain, hasUsedTasks, capabilities, requireTasks });
-    if (kind !== undefined) return (request) => calls.poll(kind, request, connection);
+    if (kind !== undefined)
+      return (request) => pollingTools.answer(kind, plainCall(request, connection, subscriptions.plain));
     if (tool === undefined) return undefined;
     if (asTask) return (request) => createTask(tool, request, core);
-    if (tool.task !== "optional") return (request) => calls.run(tool, request, connection);
-    if (isPlain) return (request) => calls.wait(tool, request, connection);
+    if (tool.task !== "optional") return (request) => runCall(this.#services, tool, request, connection);
+    if (isPlain) return (request) => waitForCall(this.#services, tool, request, connection);
     // It may never ask for a task, and a run without one would neither survive this process nor count. A client with tasks has no use for tickets.
     if (!hasUsedTasks || tool.concurrency !== undefined || tool.alwaysTask === true)
-      return (request) => calls.wait({ ...tool, plain: "wait" }, request, connection);
-    return (request) => calls.run(tool, request, connection);
+      return (request) => waitForCall(this.#services, { ...tool, plain: "wait" }, request, connection);
+    return (request) => runCall(this.#services, tool, request, connection);
   }
 
   /** Whether a call asks for a task of SEP-1686. */
@@ -394,6 +397,4 @@ export class SessionRequests {
     const sessionId = hasSession ? (request?.headers.get("mcp-session-id") ?? undefined) : undefined;
     return { authInfo, sessionId, http: () => request };
   }
-
-  /** Each request has its own token. */
 }
