@@ -216,6 +216,30 @@ describe("a step that names a limit", () => {
     expect(bodyOf(await process.ended(b))).toEqual(text("b done"));
   });
 
+  it("runs where the store always answers late, and is not dropped from memory for that", async () => {
+    const clock = new FakeClock();
+    const store = new CrashableStore((inner) => {
+      const { limits: inLine } = inner;
+      if (inLine === undefined) throw new Error("no limits");
+      const late: LimitStore["call"] = async (about) => {
+        const answer = await inLine.call(about);
+        await clock.advance(600);
+        return answer;
+      };
+      return Object.assign(watchedStore(inner), {
+        limits: { call: late, ofTask: (id: string) => inLine.ofTask(id) },
+      });
+    });
+    const work: Handler = async (_, task) => {
+      await task.step("work", { limit: "api" }, () => "worked");
+      return text(`attempt ${task.attempt}`);
+    };
+    const options = { limits: { api: { perMinute: 4 } }, maxParkedFrames: 0 };
+    const process = new Process({ tools: { work }, options }, clock, store);
+    await process.runtime.start();
+    expect(bodyOf(await process.ended(await call(process, "work", "a")))).toEqual(text("attempt 1"));
+  });
+
   it("runs without a task too", async () => {
     const gate = new Gate();
     const direct: Handler = async (_, task) => text(await task.step("get", { limit: "api" }, () => "direct"));

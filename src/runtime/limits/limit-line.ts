@@ -143,6 +143,7 @@ export class LimitLine {
       if (waiter === undefined) this.leave(holder);
       else if (isLate && !waiter.wasLate) {
         waiter.wasLate = true;
+        waiter.isKnown = false; // a handler that heard that it waits could be dropped, and would come late again
         this.#joins.push(waiter.join);
         this.#again = true;
       } else {
