@@ -97,7 +97,7 @@ ${rows.join("\n")}
 - Times of \`admin\` are epoch milliseconds. \`admin … retry\` prints the new task.
 - \`admin … dump\`: \`tasks\` are all of the store, \`changed\` those in the file, \`withoutFiles\` those with files that are not in it. \`isClean\` is false if free space may still have what was replaced or deleted. \`acceptedUntil\` is \`null\` if the old secrets are deleted.
 - \`works\` is \`null\` for what cannot be known. \`tasks\` of \`doctor\` is the generation, or \`null\`.
-- An error's \`kind\` is \`usage\`, \`stopped\` (by Ctrl-C or \`--timeout\`), \`fault\`, or a code of \`TaskClientError\`.
+- An error's \`kind\` is \`usage\`, \`stopped\` (by Ctrl-C or \`--timeout\`), \`system\` (a full disk, for example), \`fault\`, or a code of \`TaskClientError\`.
 `;
   return format(page, { ...(await resolveConfig(jsonUrl)), parser: "markdown" });
 }

@@ -43,7 +43,7 @@ ${entries(clientErrors, (code) => `Exit code: ${exitCodeOf(code as TaskClientErr
 
 ## Of commands
 
-${entries(commandErrors, (code) => (code === "stopped" ? "Exit code: 7, 130 or 143" : `Exit code: ${exitCodes[code as "usage" | "fault"]}`))}
+${entries(commandErrors, (code) => (code === "stopped" ? "Exit code: 7, 130 or 143" : `Exit code: ${exitCodes[code as "usage" | "system" | "fault"]}`))}
 
 ## JSON-RPC numbers
 

@@ -98,9 +98,14 @@ export const commandErrors: Readonly<
     cause: "Ctrl-C, SIGTERM, or the time was over.",
     cure: "Come back with `holdfast watch ID`.",
   },
+  system: {
+    meaning: "A file cannot be read or written.",
+    cause: "A full disk, or a state folder that cannot be written; the message says which file and why.",
+    cure: "Repair that, or name another folder in `HOLDFAST_STATE`.",
+  },
   fault: {
-    meaning: "This program has a bug, or cannot write its state folder.",
-    cause: "A system error is printed by its name, a bug with its stack.",
-    cure: "Repair what the system error names; report a bug with the stack.",
+    meaning: "This program has a bug.",
+    cause: "The stack that is printed says where.",
+    cure: "Report it with the stack.",
   },
 };

@@ -6,7 +6,6 @@ import {
   json,
   maxChars,
   save,
-  seconds,
   secondsAboveZero,
   serverForms,
   serverOptions,
@@ -85,7 +84,11 @@ export const toolCommands = declare({
     args: [server, ["<session>", "a name for it, such as @page"]],
     options: [
       ...asking,
-      ["--idle <seconds>", "end it after this time without a command", { parse: seconds, default: 1800 }],
+      [
+        "--idle <seconds>",
+        "end it after this time without a command",
+        { parse: secondsAboveZero, default: 1800 },
+      ],
     ],
     examples: [
       [

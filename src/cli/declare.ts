@@ -186,7 +186,7 @@ export const save = [
   "save images, audio and resources to this folder, and print their paths",
 ] as const;
 
-export function seconds(text: string): number {
+function seconds(text: string): number {
   const number = Number(text);
   if (text.trim() === "" || !(number >= 0)) throw new InvalidArgumentError("It must be a number, 0 or more.");
   return number;

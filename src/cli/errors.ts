@@ -19,8 +19,10 @@ export const exitCodes = {
   unfinished: 7,
   /** A question before the task existed could not be answered. */
   unanswered: 8,
-  /** A bug in this program, or a state folder that it cannot write. */
+  /** A bug in this program. */
   fault: 70,
+  /** A file cannot be read or written, such as the state on a full disk. */
+  system: 74,
   /** Ctrl-C; the task continues. */
   interrupted: 130,
   /** SIGTERM; the task continues. */
@@ -48,7 +50,7 @@ const ofErrors: Readonly<Record<TaskClientErrorCode, ExitCode>> = {
   protocol: exitCodes.unreachable,
   unanswered: exitCodes.unanswered,
   reference: exitCodes.usage,
-  handles: exitCodes.fault,
+  handles: exitCodes.system,
   timeout: exitCodes.unfinished,
   aborted: exitCodes.fault,
   closed: exitCodes.fault,

@@ -21,8 +21,8 @@ import { sanitizeText } from "./terminal/text.ts";
 
 /** Runs one command, and resolves with the exit code. Never rejects. */
 export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
-  // Without a listener an error would end the process with a stack trace. Writes report the error too.
-  for (const stream of [io.stdout, io.stderr]) stream.on("error", () => undefined);
+  // Without a listener an error would end the process with a stack trace. Writes report the error too. A prompt runs many commands.
+  for (const stream of [io.stdout, io.stderr]) stream.off("error", ignore).on("error", ignore);
   const output = new Output(io, wantsJson(argv));
   let exitCode: ExitCode = exitCodes.done;
   if (argv.length === 0) {
@@ -62,6 +62,8 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
     return reportFailure(error, output);
   }
 }
+
+function ignore(): void {}
 
 /**
  * Redirects what libraries write to the console to stderr, because stdout is for results. Sanitizes it, because warnings can contain

@@ -59,7 +59,7 @@ export async function makeProgram(
   end: (code: ExitCode) => void,
   words: readonly string[],
 ): Promise<Command> {
-  const { stdout, stderr } = context.io;
+  const { stdout } = context.io;
   const program = new Command("holdfast")
     .description("Runs, watches, answers and cancels tasks of any MCP server.")
     .version(packageVersion)
@@ -68,7 +68,7 @@ export async function makeProgram(
     .configureOutput({
       writeOut: (text) => void stdout.write(text),
       outputError: (text, write) => write(text.replace(/^error: /, "holdfast: ")),
-      writeErr: (text) => void (context.output.json || stderr.write(text)),
+      writeErr: (text) => void (context.output.json || context.output.note(text.trimEnd())),
     });
   for (const [heading, commands] of Object.entries(groups))
     for (const [path, declared] of Object.entries<DeclaredCommand>(commands)) {

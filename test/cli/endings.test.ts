@@ -3,9 +3,12 @@ import { createServer } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { EverythingServer } from "../conformance/everything-server.ts";
 import { folder, holdfast, root, startHoldfast, type Run } from "./run-cli.ts";
+import { Output, reportFailure } from "../../src/cli/output/output.ts";
 import { Records } from "../../src/cli/state/records.ts";
 import { runMain } from "./run-main.ts";
 
@@ -125,8 +128,21 @@ describe("a server that cannot be reached", { timeout: 60_000 }, () => {
 it("reports an unusable state folder in one line", async () => {
   const env = { HOLDFAST_STATE: join(root, "package.json") };
   const listed = await runMain(["ls"], { env });
-  expect(listed).toMatchObject({ code: 70, stdout: "" });
+  expect(listed).toMatchObject({ code: 74, stdout: "" });
   expect(listed.stderr).toMatch(/^holdfast: ENOTDIR.*package\.json.*\n$/);
+});
+
+it("says in one line that there is no room for the state", async () => {
+  const database = new DatabaseSync(":memory:");
+  database.exec("CREATE TABLE records (value TEXT); PRAGMA max_page_count = 2");
+  const full = (): void => void database.prepare("INSERT INTO records VALUES (?)").run("x".repeat(10_000));
+  const stderr = new PassThrough();
+  const output = new Output({ stderr } as never, false);
+  const error: unknown = await (async () => full())().catch((reason: unknown) => reason);
+  expect(await reportFailure(error, output)).toBe(74);
+  expect(String(stderr.read())).toBe(
+    "holdfast: The state cannot be kept: database or disk is full. HOLDFAST_STATE names its folder.\n",
+  );
 });
 
 it("asks for the server of a task if its record is lost", async () => {

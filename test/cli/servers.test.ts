@@ -52,6 +52,33 @@ it.each([
   expect(run.stderr).toContain(message);
 });
 
+it.each([
+  ["", []],
+  ["\uFEFF \n", []],
+  ["{}", []],
+  ['{ "mcpServers": {}, "servers": { "a": { "url": "https://a.example.com" } } }', ["a"]],
+  ['{ "mcpServers": { "a": { "serverUrl": "https://a.example.com" } } }', ["a"]],
+  ['{ "mcpServers": { "a": { "httpUrl": "https://a.example.com", "type": "streamable_http" } } }', ["a"]],
+])("reads the servers of %j, and adds one", async (text, names) => {
+  const machine = await usersMachine();
+  const file = join(machine.home, "mcp.json");
+  await writeFile(file, text);
+  const listed = async (): Promise<object[]> => {
+    const { stdout } = await machine.run(["servers", "--json", "--config", file]);
+    return (JSON.parse(stdout) as { servers: object[] }).servers;
+  };
+  const server = (name: string): object => ({
+    name,
+    server: `https://${name}.example.com`,
+    file,
+    trusted: true,
+  });
+  expect(await listed()).toEqual(names.map(server));
+  const added = await machine.run(["servers", "add", "b", "https://b.example.com", "--config", file]);
+  expect(added).toMatchObject({ code: 0 });
+  expect(await listed()).toEqual([...names, "b"].map(server));
+});
+
 it("leaves comments, other members and a link as they are", async () => {
   const machine = await usersMachine();
   const real = join(await folder(), "code.json");

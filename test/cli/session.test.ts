@@ -7,7 +7,7 @@ import { Records } from "../../src/cli/state/records.ts";
 import { OpenSessions, SessionTransport, type OpenSession } from "../../src/cli/session/open-sessions.ts";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { serveSessions } from "../sdk-v1/http.ts";
-import { folder, root, type Run } from "./run-cli.ts";
+import { folder, program, root, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 import { keys, Pty } from "./terminal/pty.ts";
 
@@ -130,10 +130,15 @@ it(
 it("runs the lines of a pipe in a session", { timeout: 60_000 }, async () => {
   const { run, state } = await user();
   await run("open", "@lines", "--", process.execPath, "-e", counter);
-  const input = "call count\n\ntools\nexit\ncall count\n";
+  const input = `call count\n\ntools\n${"tools none\n".repeat(11)}exit\ncall count\n`;
   const env = { HOLDFAST_STATE: state };
+  const warnings: Error[] = [];
+  const note = (warning: Error): void => void warnings.push(warning);
+  process.on("warning", note);
   const piped = await runMain(["@lines"], { env, input });
+  process.off("warning", note);
   expect(piped.stdout).toMatch(/^\d+ 1\ncount\n$/);
+  expect(warnings).toEqual([]);
   expect((await run("@lines", "call", "count")).stdout).toMatch(/ 2\n$/);
 });
 
@@ -232,6 +237,34 @@ it("says that a session did not start whose process was killed", async () => {
   await expect(
     sessions.start({ target, name: "@page", idleMs: 1000, terminal: null, program }),
   ).rejects.toThrow("The server did not start: its session ended");
+});
+
+it("opens one session of a name, whoever else opens it at the same time", { timeout: 60_000 }, async () => {
+  const { run, session } = await user();
+  const open = async (): Promise<Run> => run("open", "@page", "--", process.execPath, "-e", counter);
+  const both = (await Promise.all([open(), open()])).toSorted(
+    (one, other) => Number(one.code) - Number(other.code),
+  );
+  expect(both).toMatchObject([{ code: 0 }, { code: 2 }]);
+  expect(both[1]?.stderr).toContain("The session @page is open");
+  expect(session("@page")).toBeDefined();
+  expect((await run("@page", "call", "count")).stdout).toMatch(/^\d+ 1\n$/);
+});
+
+it("ends with the command that opens it, if that is ended first", { timeout: 60_000 }, async () => {
+  const sessions = new OpenSessions(new Records(join(await folder(), "state.db")));
+  const target = { command: process.execPath, args: ["-e", counter] };
+  const setup = { target, name: "@page", idleMs: 3_600_000, terminal: null, program };
+  const address = await sessions.start(setup);
+  const transport = new SessionTransport(address);
+  await transport.start();
+  await transport.close();
+  await vi.waitUntil(() => !existsSync(address.socket), { timeout: 30_000 });
+});
+
+it("needs a time to be idle", async () => {
+  const { run } = await user();
+  expect(await run("open", "@page", "--idle", "0", "--", "node")).toMatchObject({ code: 2 });
 });
 
 it("starts nothing for a folder's server that is not trusted, or under a name that is no session's", async () => {

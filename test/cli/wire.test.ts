@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import { createServer as createTcpServer, type AddressInfo } from "node:net";
@@ -34,6 +35,14 @@ it("prints the wire with --verbose, without secrets and beside the result", asyn
   expect(run.stderr).toMatch(/^-> .*"arguments":\{"api_key":"\*\*\*","name":"Ada"\}/m);
   expect(run.stderr).toMatch(/^<- .*Good morning/m);
   expect(run.stderr).not.toContain("s3cret");
+});
+
+it.skipIf(!existsSync("/dev/full"))("says that a recording ends because the disk is full", async () => {
+  const { url } = await greeter();
+  const env = { HOLDFAST_STATE: await folder() };
+  const run = await runMain(["call", url, "greet", "name=Ada", "--record", "/dev/full"], { env });
+  expect(run).toMatchObject({ code: 0, stdout: "Good morning, Ada 😀\n" });
+  expect(run.stderr).toMatch(/^holdfast: the recording ends here: ENOSPC[^\n]*\n$/);
 });
 
 /** What `replay` answers to these messages. */

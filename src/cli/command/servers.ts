@@ -156,7 +156,7 @@ async function edit(
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return "";
     throw new UsageError(`The config file cannot be read: ${String(error)}`);
   });
-  const before = text.trim() === "" ? '{\n  "mcpServers": {}\n}\n' : text;
+  const before = text.trim() === "" ? "{}\n" : text;
   const { servers, place } = serversIn(before, path);
   const { value, done } = change({ path, has: Object.hasOwn(servers, name) });
   const formattingOptions = { tabSize: 2, insertSpaces: true, eol: "\n" };

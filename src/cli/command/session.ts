@@ -8,7 +8,7 @@ import { type ExitCode, exitCodes, UsageError } from "../errors.ts";
 import type { FoundServer } from "../server/find-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { withServer } from "../server/with-server.ts";
-import { isSessionName, type OpenSession } from "../session/open-sessions.ts";
+import { isOpen, isSessionName, type OpenSession } from "../session/open-sessions.ts";
 
 type OpenOptions = Given<"open">["options"];
 
@@ -22,8 +22,7 @@ export async function open(
     throw new UsageError(
       `The name of a session is @ and letters, digits, - or _, such as @page, and not ${JSON.stringify(name)}.`,
     );
-  if ((await state.sessions.find(name)) !== undefined)
-    throw new UsageError(`The session ${name} is open. To end it, use holdfast close ${name}`);
+  if ((await state.sessions.find(name)) !== undefined) throw isOpen(name);
   const found = await resolveServer(context, server, options);
   if (found.session !== undefined) throw new UsageError(`${server} is a session already.`);
   const protocolVersion =
@@ -57,9 +56,10 @@ async function openProcess(
     const address = await sessions.start({ target, name, idleMs: options.idle * 1000, terminal, program });
     try {
       const server = { ...found, session: { address } };
-      const protocolVersion = await versionOf(context, server, { ...options, ...(protocol && { protocol }) });
-      sessions.keep({ name, address, protocolVersion, server: kept(found) });
-      return protocolVersion;
+      // Before the connection ends: a session that is not recorded by then ends with it.
+      const add = (protocolVersion: string): void =>
+        sessions.add({ name, address, protocolVersion, server: kept(found) });
+      return await versionOf(context, server, { ...options, ...(protocol && { protocol }) }, add);
     } catch (error) {
       await sessions.close(address);
       throw error;
@@ -84,7 +84,7 @@ async function openOverHttp(
 ): Promise<string> {
   const { sessions } = context.state;
   const session = { name, address: null, protocolVersion: "", server: kept(found) };
-  sessions.keep(session);
+  sessions.add(session);
   try {
     const protocolVersion = await versionOf(context, found, options);
     sessions.keep({ ...session, protocolVersion });
@@ -95,13 +95,17 @@ async function openOverHttp(
   }
 }
 
-async function versionOf(context: Context, server: FoundServer, options: WaitingOptions): Promise<string> {
-  return withServer(
-    context,
-    { server },
-    options,
-    async ({ client }) => client.sdk.getNegotiatedProtocolVersion() ?? "",
-  );
+async function versionOf(
+  context: Context,
+  server: FoundServer,
+  options: WaitingOptions,
+  use: (version: string) => void = () => undefined,
+): Promise<string> {
+  return withServer(context, { server }, options, async ({ client }) => {
+    const version = client.sdk.getNegotiatedProtocolVersion() ?? "";
+    use(version);
+    return version;
+  });
 }
 
 /** The shell of the terminal, where the system says which process it is. */
@@ -147,8 +151,11 @@ export async function shell(
     for await (const line of createInterface({ input: io.stdin })) if (!(await run(line))) break;
     return code;
   }
+  const history: string[] = [];
   for (;;) {
-    const line = await ask(io, `${name}> `, async (typed) => commands.complete(`holdfast ${name} ${typed}`));
+    const line = await ask(io, `${name}> `, history, async (typed) =>
+      commands.complete(`holdfast ${name} ${typed}`),
+    );
     if (line === undefined || !(await run(line))) return exitCodes.done;
   }
 }
@@ -166,11 +173,13 @@ function wordsOf(line: string, output: Context["output"]): readonly string[] | u
 async function ask(
   { stdin, stderr }: Context["io"],
   prompt: string,
+  history: string[],
   complete: (typed: string) => Promise<readonly string[]>,
 ): Promise<string | undefined> {
   const lines = createInterface({
     input: stdin,
     output: stderr,
+    history,
     completer: async (typed: string): Promise<[string[], string]> => [
       [...(await complete(typed))],
       typed.split(" ").at(-1) ?? "",
@@ -178,6 +187,7 @@ async function ask(
   });
   const closed = new AbortController();
   lines.once("close", () => closed.abort());
+  lines.on("history", (all: readonly string[]) => history.splice(0, Infinity, ...all));
   try {
     return await lines.question(prompt, { signal: closed.signal });
   } catch {

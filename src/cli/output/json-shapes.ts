@@ -88,7 +88,7 @@ export interface DocsJson {
 /** What `--json` prints when a command fails. */
 export interface ErrorJson {
   readonly error: {
-    readonly kind: TaskClientErrorCode | "usage" | "stopped" | "fault";
+    readonly kind: TaskClientErrorCode | "usage" | "stopped" | "system" | "fault";
     readonly message: string;
     /** The task in question, if there is one. */
     readonly id?: string;

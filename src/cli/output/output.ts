@@ -188,11 +188,18 @@ function describe(error: unknown): ErrorJson["error"] & { readonly exitCode: Exi
       exitCode: exitCodeOf(code),
     };
   }
-  const message = error instanceof Error ? textOf(error) : String(error);
+  const problem = systemProblem(error);
+  if (problem !== undefined) return { kind: "system", message: problem, exitCode: exitCodes.system };
+  const message = error instanceof Error ? (error.stack ?? error.message) : String(error); // the stack of a bug helps
   return { kind: "fault", message, exitCode: exitCodes.fault };
 }
 
-/** The message of a system error is enough; for a bug the stack helps. */
-function textOf(error: Error): string {
-  return "syscall" in error ? error.message : (error.stack ?? error.message);
+/** What the system refused, or SQLite for the state; undefined for other errors. */
+function systemProblem(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ("syscall" in error) return error.message;
+  const isOfState = "code" in error && error.code === "ERR_SQLITE_ERROR";
+  return isOfState
+    ? `The state cannot be kept: ${error.message}. HOLDFAST_STATE names its folder.`
+    : undefined;
 }

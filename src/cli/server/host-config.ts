@@ -98,18 +98,22 @@ export function serversIn(
   path: string,
 ): { readonly servers: JsonObject; readonly place: readonly string[] } {
   const value = parseConfig(text, path);
-  for (const place of places) {
-    const servers = place.reduce<unknown>(
-      (found, key) => (isJsonObject(found) ? found[key] : undefined),
-      value,
-    );
-    if (isJsonObject(servers)) return { servers, place };
-  }
+  const found = places
+    .map((place) => ({ place, servers: place.reduce<unknown>(memberOf, value) }))
+    .filter((each): each is { servers: JsonObject; place: string[] } => isJsonObject(each.servers));
+  const first = found.find(({ servers }) => Object.keys(servers).length > 0) ?? found[0];
+  if (first !== undefined) return first;
+  if (isJsonObject(value) && Object.keys(value).length === 0) return { servers: {}, place: ["mcpServers"] };
   throw new UsageError(`${path} has no object "mcpServers", and no "servers" as in Visual Studio Code.`);
 }
 
-/** Hosts allow comments and a last comma. */
+function memberOf(value: unknown, key: string): unknown {
+  return isJsonObject(value) ? value[key] : undefined;
+}
+
+/** Hosts allow comments and a last comma. A file that is empty has no servers yet. */
 function parseConfig(text: string, path: string): unknown {
+  if (text.trim() === "") return {};
   const errors: ParseError[] = [];
   const value: unknown = parse(withoutMark(text), errors, {
     allowTrailingComma: true,
@@ -143,6 +147,7 @@ const httpTypes: ReadonlySet<unknown> = new Set([
   undefined,
   "http",
   "streamable-http",
+  "streamable_http",
   "streamableHttp",
   "sse",
 ]);
@@ -150,7 +155,8 @@ const httpTypes: ReadonlySet<unknown> = new Set([
 /** `where` names the entry in errors. */
 export function readHostEntry(value: unknown, where: string): HostEntry {
   if (!isJsonObject(value)) throw new UsageError(`${where}: it must be an object.`);
-  const { type, command, url } = value;
+  const { type, command } = value;
+  const url = value["url"] ?? value["serverUrl"] ?? value["httpUrl"]; // as in Windsurf and Gemini CLI
   if (typeof url === "string" && command === undefined && httpTypes.has(type)) {
     return { kind: "http", url, headers: texts(value, "headers", where) };
   }

@@ -121,7 +121,8 @@ function loginHint({ cause }: TaskClientError, server: FoundServer): string | un
 }
 
 function hint(error: TaskClientError, server: FoundServer): string | undefined {
-  const { target } = server;
+  const { target, session } = server;
+  if (session !== undefined) return undefined; // the error says all: its process was started before
   if (error.code === "unauthorized") return loginHint(error, server);
   if (isNoEndpoint(error))
     return `Something answers at that address, but not as an MCP server. Check the path.${usualPath(target)}`;
@@ -276,16 +277,22 @@ export function wireWatch(
   display: Pick<Display, "suspend">,
 ): ((message: JSONRPCMessage, direction: RecordedMessage["direction"]) => void) | undefined {
   if (verbose !== true && record === undefined) return undefined;
-  const file = record === undefined ? undefined : newRecording(resolve(cwd, record));
+  let file = record === undefined ? undefined : newRecording(resolve(cwd, record));
+  const say = (line: string): void => {
+    using _room = display.suspend();
+    stderr.write(`${line}\n`);
+  };
   return (message, direction) => {
     const shown = withoutSecrets(message) as JSONRPCMessage;
-    if (file !== undefined)
-      appendFileSync(file, `${JSON.stringify({ direction, message: shown } satisfies RecordedMessage)}\n`);
-    if (verbose !== true) return;
-    using _room = display.suspend();
-    stderr.write(
-      `${direction === "sent" ? "->" : "<-"} ${sanitizeLine(JSON.stringify(shown), longestLine)}\n`,
-    );
+    try {
+      if (file !== undefined)
+        appendFileSync(file, `${JSON.stringify({ direction, message: shown } satisfies RecordedMessage)}\n`);
+    } catch (error) {
+      file = undefined;
+      say(`holdfast: the recording ends here: ${(error as Error).message}`);
+    }
+    if (verbose === true)
+      say(`${direction === "sent" ? "->" : "<-"} ${sanitizeLine(JSON.stringify(shown), longestLine)}`);
   };
 }
 

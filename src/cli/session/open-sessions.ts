@@ -11,6 +11,7 @@ import type { ServerProcess } from "../../client/transport/process-transport.ts"
 import { deliverMessages, LineBuffer } from "../../client/transport/wire-messages.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { Records } from "../state/records.ts";
+import { UsageError } from "../errors.ts";
 import type { FoundServer } from "../server/find-server.ts";
 import { keepsSession, type Greeting, type SessionAddress, type SessionSetup } from "./session-messages.ts";
 
@@ -96,21 +97,24 @@ export class OpenSessions {
     return { name, socket, token };
   }
 
+  /** Records a new session. Throws a UsageError if another command has opened one of that name. */
+  add(session: OpenSession): void {
+    if (!this.#records.add("session", session.name, session)) throw isOpen(session.name);
+  }
+
+  /** Records more of a session. */
   keep(session: OpenSession): void {
     this.#records.set("session", session.name, session);
   }
 
-  /** Ends the session; resolves once its server has ended, with false if it was gone already. */
-  async close(address: SessionAddress): Promise<boolean> {
+  /** Ends the process of a session, which forgets its record; resolves once its server has ended. */
+  async close(address: SessionAddress): Promise<void> {
     try {
       const socket = await greet(address, { token: address.token, close: true });
       socket.resume();
       await once(socket, "close");
-      return true;
     } catch {
-      return false;
-    } finally {
-      this.forget(address.name);
+      // It was gone already. Whoever looks for it forgets it.
     }
   }
 
@@ -118,6 +122,10 @@ export class OpenSessions {
   forget(name: string): void {
     this.#records.remove("session", name);
   }
+}
+
+export function isOpen(name: string): UsageError {
+  return new UsageError(`The session ${name} is open. To end it, use holdfast close ${name}`);
 }
 
 export function isSessionName(name: string): boolean {

@@ -175,6 +175,7 @@ export async function keepSession({ stdin, stdout }: Io): Promise<ExitCode> {
   const sockets = new Set<Socket>();
   let idle = systemClock.deadline(setup.idleMs);
   let isOver = false;
+  let isNew = true;
   const watchIdle = (): void => {
     idle.clear();
     if (isOver) return; // a timer would keep the process
@@ -185,6 +186,9 @@ export async function keepSession({ stdin, stdout }: Io): Promise<ExitCode> {
     sockets.add(socket);
     socket.on("close", () => {
       sockets.delete(socket);
+      // The command that opens it was ended in between: nobody would find it.
+      if (isNew && !isRecorded(setup)) ended.resolve();
+      isNew = false;
       watchIdle();
     });
     serveCommand(socket, setup.token, shared, ended.resolve);
@@ -253,11 +257,15 @@ async function untilGone(pid: number, signal: AbortSignal): Promise<void> {
 }
 
 /** Another session of that name may have been opened in the meantime. */
-async function removeFiles({ state, token, folder }: SessionSetup): Promise<void> {
+function isRecorded({ state, token }: SessionSetup): boolean {
+  const address = new Records(state.file).get("session", state.name)?.["address"];
+  return isJsonObject(address) && address["token"] === token;
+}
+
+async function removeFiles(setup: SessionSetup): Promise<void> {
+  const { state, folder } = setup;
   try {
-    const records = new Records(state.file);
-    const address = records.get("session", state.name)?.["address"];
-    if (isJsonObject(address) && address["token"] === token) records.remove("session", state.name);
+    if (isRecorded(setup)) new Records(state.file).remove("session", state.name);
   } catch {
     // The next command forgets it.
   }

@@ -38,10 +38,17 @@ export class Records {
 
   /** Throws if the file cannot be written. */
   set(kind: Kind, key: string, value: object): void {
-    const text = JSON.stringify(value);
-    const sql =
-      "INSERT INTO records (kind, key, value) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value";
-    this.#write((database) => void database.prepare(sql).run(kind, key, text));
+    this.#insert("DO UPDATE SET value = excluded.value", kind, key, value);
+  }
+
+  /** Adds a record, and returns false if there is one with this key. Throws if the file cannot be written. */
+  add(kind: Kind, key: string, value: object): boolean {
+    return this.#insert("DO NOTHING", kind, key, value);
+  }
+
+  #insert(onConflict: string, kind: Kind, key: string, value: object): boolean {
+    const sql = `INSERT INTO records (kind, key, value) VALUES (?, ?, ?) ON CONFLICT ${onConflict}`;
+    return this.#write((database) => database.prepare(sql).run(kind, key, JSON.stringify(value)).changes > 0);
   }
 
   /** Removes the records with these keys. Throws if the file cannot be written. */
@@ -70,21 +77,21 @@ export class Records {
     }
   }
 
-  #write(change: (database: DatabaseSync) => void): void {
-    const write = (): void => {
+  #write<Value>(change: (database: DatabaseSync) => Value): Value {
+    const write = (): Value => {
       using database = open(this.file, true);
       database.exec(
         "CREATE TABLE IF NOT EXISTS records (kind TEXT, key TEXT, value TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID",
       );
-      change(database);
+      return change(database);
     };
     const inode = inodeOf(this.file);
     try {
-      write();
+      return write();
     } catch (error) {
       if (!isDamage(error)) throw error;
       putAside(this.file, inode);
-      write();
+      return write();
     }
   }
 }

@@ -44,6 +44,13 @@ it("reports the innermost cause, without the text of libraries", () => {
   );
 });
 
+it("does not take the socket of a session that has ended for a missing command", () => {
+  const session = { address: { name: "@page", socket: "/none", token: "" } };
+  const cause = Object.assign(new Error("no such file"), { code: "ENOENT" });
+  const ended = new TaskClientError("connection", "The session @page has ended.", { cause });
+  expect((explainConnectFailure(ended, { ...server, session }) as Error).message).not.toContain("command or");
+});
+
 it.each([
   ["localhost/mcp", " Did you mean http://localhost/mcp?"],
   ["reports.example.com/mcp", " Did you mean https://reports.example.com/mcp?"],
