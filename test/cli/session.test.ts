@@ -7,7 +7,7 @@ import { Records } from "../../src/cli/state/records.ts";
 import { OpenSessions, SessionTransport, type OpenSession } from "../../src/cli/session/open-sessions.ts";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { serveSessions } from "../sdk-v1/http.ts";
-import { folder, program, root, type Run } from "./run-cli.ts";
+import { folder, program as holdfast, root, type Run } from "./run-cli.ts";
 import { runMain } from "./run-main.ts";
 import { keys, Pty } from "./terminal/pty.ts";
 
@@ -254,7 +254,7 @@ it("opens one session of a name, whoever else opens it at the same time", { time
 it("ends with the command that opens it, if that is ended first", { timeout: 60_000 }, async () => {
   const sessions = new OpenSessions(new Records(join(await folder(), "state.db")));
   const target = { command: process.execPath, args: ["-e", counter] };
-  const setup = { target, name: "@page", idleMs: 3_600_000, terminal: null, program };
+  const setup = { target, name: "@page", idleMs: 3_600_000, terminal: null, program: holdfast };
   const address = await sessions.start(setup);
   const transport = new SessionTransport(address);
   await transport.start();
