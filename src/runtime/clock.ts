@@ -150,6 +150,9 @@ const gapMs = 5_000;
 /** How long after the clock was set ahead what has ended is kept as if it had not been (ms). */
 const keptLongerMs = 7 * 86_400_000;
 
+/** How many jumps are told apart: a clock that two servers of time set in turn jumps every second. */
+const mostJumps = 64;
+
 /** What a clock showed before it was set, and after (epoch ms). */
 interface Jump {
   readonly before: number;
@@ -170,7 +173,7 @@ export class StoreClock implements Clock {
   /** Whether it has jumped since the last look, and by how much it was set back. */
   #jumped = false;
   #setBackMs = 0;
-  /** In this life of the process, oldest first. */
+  /** In this life of the process, oldest first. Of more than can be told apart, the oldest two count as one, at the time of the later. */
   readonly #jumps: Jump[] = [];
   readonly #onJump = new Set<(setBackMs: number) => void>();
 
@@ -237,9 +240,10 @@ export class StoreClock implements Clock {
     return at;
   }
 
-  /** In this life of the process. */
-  get hasJumped(): boolean {
-    return this.#jumps.length > 0;
+  /** Whether a span may have begun that ends later than was stored, since the clock was set ahead in this life of the process. */
+  get wasSetAhead(): boolean {
+    let ahead = 0;
+    return this.#jumps.toReversed().some(({ before, after }) => (ahead += after - before) > 0);
   }
 
   /** What the clock would show without the jumps since `begunAt` (epoch ms): to judge the end of a span that began then. */
@@ -296,6 +300,10 @@ export class StoreClock implements Clock {
     const [before, after] = [Math.floor(zero - jump + at), Math.floor(zero + at)];
     this.#jumps.push({ before, after, at });
     this.#setBackMs += Math.max(0, before - after);
+    const [first, second] = this.#jumps;
+    if (first === undefined || second === undefined || this.#jumps.length <= mostJumps) return;
+    const merged = { ...second, before: second.before - (first.after - first.before) };
+    this.#jumps.splice(0, 2, ...(merged.before === merged.after ? [] : [merged]));
   }
 }
 

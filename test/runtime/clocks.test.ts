@@ -142,6 +142,22 @@ describe("a clock that is set back", () => {
   });
 });
 
+it("reads no task that is due once more where the clock was only set back", async () => {
+  const reads: string[] = [];
+  const before: BeforeCall = (call) => void reads.push(call);
+  const process = await Process.started({
+    tools: { waits: { config: { ttlMs: hour }, handler: () => new Promise(() => undefined) } },
+    before,
+  });
+  process.clock.jump(-2 * minute);
+  await process.clock.advance(5_000);
+  await process.callId("waits");
+  reads.length = 0;
+  await process.clock.advance(hour + minute);
+  expect(reads).toContain("expire");
+  expect(reads.slice(0, reads.indexOf("expire"))).not.toContain("get");
+});
+
 describe("a clock that is set ahead", () => {
   it.each([
     ["before they leave memory", 500],
@@ -393,6 +409,22 @@ describe("the clock of a store", () => {
     ];
     expect(times.filter((time) => !Number.isInteger(time))).toEqual([]);
     expect(clock.afterJumps(begunAt, begunAt)).toBe(begunAt + ms);
+  });
+
+  it("judges spans from before and after very many jumps, which it does not all keep", async () => {
+    const machine = new FakeClock();
+    const clock = new StoreClock(machine);
+    const before = clock.now();
+    let total = 0;
+    for (let jump = 1; jump <= 2_000; jump++) {
+      await machine.advance(minute);
+      machine.jump(jump * minute);
+      total += jump * minute;
+      clock.now();
+    }
+    expect([clock.afterJumps(before + day, before) - before - day, clock.wasSetAhead]).toEqual([total, true]);
+    const after = clock.now();
+    expect(clock.afterJumps(after + day, after)).toBe(after + day);
   });
 
   it("tells of jumps either way and of time without timers, and of nothing else", async () => {

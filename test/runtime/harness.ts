@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { ServerEvent } from "../../src/runtime/events/server-event.ts";
@@ -47,6 +49,9 @@ export const nobody: Requestor = { generation: "2026-07-28", principal: null };
 /** The same as a handler sees it. */
 export const anonymous: TaskCaller = { principal: null, claims: {} };
 
+/** Not the user's folder, where programs of other suites are: a process reads the task of each, and tests count what it reads. */
+const noPrograms = join(tmpdir(), "holdfast-no-programs");
+
 /** A process of its own, as far as a runtime can tell: its tools, its clock, and a store that outlives it. */
 export class Process {
   readonly clock: FakeClock;
@@ -77,7 +82,7 @@ export class Process {
       telemetry: setup.telemetry,
       blobs: setup.blobs,
       counts: setup.reports && new ProcessCounts(clock),
-      ...(setup.options && { options: setup.options }),
+      options: { execFolder: noPrograms, ...setup.options },
     });
   }
 

@@ -3,6 +3,26 @@ import { bodyOf, Process, text, type Handler } from "./harness.ts";
 
 const never = new Promise<never>(() => undefined);
 
+it.each(["with a task", "without one"])(
+  "a handler %s that is refused for ever lets others run",
+  async (how) => {
+    const tool: Handler = async (_, task) => {
+      let hasRun = false;
+      setImmediate(() => (hasRun = true));
+      let refused = 0;
+      while (!hasRun && refused < 10_000)
+        await task.sleep("nap", new Date(Number.NaN)).catch(() => refused++);
+      return text(refused < 10_000 ? "they run" : "they wait");
+    };
+    const process = await Process.started({ tools: { tool } });
+    const outcome =
+      how === "without one"
+        ? await process.runInline("tool")
+        : (await process.ended(await process.callId("tool"))).outcome;
+    expect(JSON.parse(outcome?.body ?? "")).toEqual(text("they run"));
+  },
+);
+
 describe("steps", () => {
   it("runs a committed step once, whatever happens after it", async () => {
     const runs: string[] = [];

@@ -194,7 +194,7 @@ export class Sweeper {
 
   async #isLater(id: string): Promise<boolean> {
     const { store, clock } = this.#services;
-    if (!clock.hasJumped) return false;
+    if (!clock.wasSetAhead) return false;
     const task = await store.get(id).catch(() => undefined); // what is wrong with it is said where it ends
     const at = task === undefined ? 0 : dueAt(task, clock);
     const now = clock.now();

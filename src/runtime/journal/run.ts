@@ -17,6 +17,9 @@ import { HeldTask, type HeldTaskSetup, type NextRoundOfLoop } from "./held-task.
 import type { LineSource } from "./task-lines.ts";
 import { SlotHolder, WorkLimit, type BeginWait } from "./slot-holder.ts";
 
+/** Calls of a handler that are refused in one turn of the event loop. */
+const mostInTurn = 64;
+
 /**
  * One run of a handler, and its journal as used by the task context. It holds a task from the start, from its promotion on, or never: then
  * its keys are still checked, but nothing is journalled. It has a concurrency slot while it does not wait.
@@ -30,6 +33,8 @@ export class Run {
   readonly #slot: SlotHolder;
   #task: HeldTask | undefined;
   #artifacts = 0;
+  /** In this turn of the event loop. */
+  #refused = 0;
   #refusal: RunRefusal | undefined;
   readonly #threw = new WeakMap<object, string>();
 
@@ -113,10 +118,17 @@ export class Run {
     });
   }
 
-  /** Settles as the handler's call of an entry does, unless the server stops: then no end reaches the handler any more. */
+  /**
+   * Settles as the handler's call of an entry does, unless the server stops: then no end reaches the handler any more. A handler that is
+   * refused again and again waits for the next turn of the event loop now and then: it would let nothing else run. Ends come one in a turn.
+   */
   async reaching<T>(call: Promise<T>): Promise<T> {
     try {
       return await call;
+    } catch (error) {
+      if (this.#refused === 0) setImmediate(() => (this.#refused = 0));
+      if (++this.#refused % mostInTurn === 0) await this.#slot.whileBeginning(nextTurn);
+      throw error;
     } finally {
       if (this.life.stops("see")) await this.#stopHere();
     }
