@@ -240,6 +240,7 @@ export class ConnectedClient implements TaskClient {
     const read = async ({ sdk }: TaskClient, signal: AbortSignal): Promise<Listed<Item>> => {
       const items: Item[] = [];
       const problems: string[] = [];
+      this.#background.closing.throwIfAborted(); // a closed connection knows of no lists, and would have none
       // Otherwise the SDK would print a warning to the console.
       if (sdk.getServerCapabilities()?.[capability] === undefined) return { items, problems };
       const seen = new Set<string>();

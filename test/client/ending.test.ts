@@ -154,6 +154,8 @@ describe("closing the client", () => {
     await expect(handle.result()).rejects.toMatchObject({ code: "closed" });
     await expect(handle.get()).rejects.toMatchObject({ code: "closed" });
     await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "closed" });
+    for (const list of [client.listTools(), client.listResources(), client.listPrompts()])
+      await expect(list).rejects.toMatchObject({ code: "closed" });
     await client.close();
   });
 });

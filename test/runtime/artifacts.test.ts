@@ -44,6 +44,22 @@ test.each([5, null, undefined, {}, Symbol("x"), () => 5])("what is no data says 
   expect(faults).toEqual([expect.stringContaining("An artifact is made of text or bytes")]);
 });
 
+test("a file that is stored in memory lets others have their turns", async () => {
+  const piece = new Uint8Array(65_536);
+  let [inTurn, most] = [0, 0];
+  const turns = setInterval(() => (inTurn = 0));
+  onTestFinished(() => clearInterval(turns));
+  async function* bytes() {
+    for (let n = 0; n < 256; n++) {
+      most = Math.max(most, ++inTurn);
+      yield piece;
+    }
+  }
+  const process = await Process.started(tool((task) => task.artifact("data.bin", bytes())));
+  await process.ended(await process.callId("work"));
+  expect(most * piece.length).toBeLessThan(4 * 1024 * 1024);
+});
+
 test("whatever gives bytes or text becomes an artifact, and the handler gets a link to it", async () => {
   const bytes = sampleBytes(size);
   const sources: Record<string, ArtifactSource> = {

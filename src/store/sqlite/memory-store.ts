@@ -31,6 +31,9 @@ const maxGroup = 16;
  */
 const mostInTurn = 64;
 
+/** So many characters of a command cost as much as another one: files come in pieces of a quarter of a megabyte. */
+const charactersPerCommand = 32_768;
+
 /**
  * A database that several memory stores of a process share. Each store is an owner, like a process that opens a file. For tests with
  * several owners.
@@ -188,6 +191,13 @@ export async function openHere(setup: HereSetup): Promise<OpenDatabase> {
   };
 }
 
+/** In commands of the usual size. */
+function costOf(command: WriterCommand): number {
+  let characters = 0;
+  for (const value of Object.values(command)) if (typeof value === "string") characters += value.length;
+  return 1 + Math.floor(characters / charactersPerCommand);
+}
+
 /** Applies the commands of a writer in this thread. */
 class ThisThread extends EventEmitter {
   readonly #setup: HereSetup;
@@ -235,7 +245,7 @@ class ThisThread extends EventEmitter {
 
   #apply({ commands }: Extract<WriterRequest, { type: "group" }>): void {
     if (this.#inTurn === 0) setImmediate(() => (this.#inTurn = 0));
-    this.#inTurn += commands.length;
+    for (const command of commands) this.#inTurn += costOf(command);
     const group = this.#commit(commands);
     this.emit("message", group);
     if (group.type !== "committed") return;
