@@ -79,7 +79,9 @@ export class TaskActs {
     const newId = taskId(now(), randomBytes);
     const rerun = rerunOf(old, request, { id: newId, now: now(), options });
     if (Buffer.byteLength(rerun.request.arguments) > maxBodyBytes)
-      throw invalid(`The arguments are larger than ${maxBodyBytes} bytes.`);
+      throw invalid(
+        `The arguments are larger than ${maxBodyBytes} bytes, the most that maxBodyBytes allows.`,
+      );
     const detail = {
       ranAgainAs: newId,
       ...(keepUpTo !== undefined && { keepUpTo }),

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
@@ -75,6 +75,10 @@ async function onHttp(answer: string, type: "application/json" | "text/event-str
       return response.end(type === "application/json" ? text : `id: 1\ndata: ${text}\n\n`);
     });
   });
+  return addressOf(server);
+}
+
+async function addressOf(server: Server): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<void>();
   server.listen(0, "127.0.0.1", resolve);
   await promise;
@@ -115,6 +119,28 @@ it.each(["application/json", "text/event-stream"] as const)(
     expect(await called(await onHttp(answer, type))).toMatchObject({ code: "rpc", error: { code: -32602 } });
   },
 );
+
+it.each<[string, string, number, string]>([
+  ["a stream that ends", "text/event-stream", 200, "connection"],
+  ["HTTP 202", "text/plain", 202, "protocol"],
+])("ends a read that %s leaves without an answer", async (_, type, status, code) => {
+  const protocolVersion = "2025-11-25";
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (text: Buffer) => (body += text.toString()));
+    request.on("end", () => {
+      const { id, method } = body === "" ? {} : (JSON.parse(body) as { id?: unknown; method?: string });
+      if (id === undefined) return response.writeHead(body === "" ? 405 : 202).end();
+      if (method === "resources/read") return response.writeHead(status, { "content-type": type }).end();
+      return response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(JSON.stringify({ jsonrpc: "2.0", id, result: { ...initialized, protocolVersion } }));
+    });
+  });
+  const client = await connect(await addressOf(server), { protocolVersion });
+  onTestFinished(() => client.close());
+  await expect(client.readResource("a://b")).rejects.toMatchObject({ code });
+});
 
 it("settles requests of the SDK's client as well", async () => {
   const client = await connect(onPipe("{}"), { protocolVersion: "2025-06-18" });

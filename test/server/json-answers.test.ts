@@ -92,6 +92,8 @@ it("takes what accepts anything for what accepts JSON, and refuses what accepts 
     ["application/*;q=0.8", 200, json],
     ["text/html, */*;q=0.1", 200, json],
     ["*/*, text/event-stream", 200, "text/event-stream"],
+    ["Application/JSON", 200, json],
+    ["APPLICATION/JSON, Text/Event-Stream", 200, "text/event-stream"],
     ["text/html", 406, json],
     ["text/event-stream", 406, json],
   ] as const) {

@@ -3,6 +3,7 @@ import {
   type JSONRPCMessage,
   type JSONRPCNotification,
   type JSONRPCResultResponse,
+  type RequestId,
   type MessageExtraInfo,
   type TransportSendOptions,
   isJSONRPCResponse,
@@ -18,7 +19,8 @@ import { inThisContext } from "../../runtime/own-context.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { ServerConnection } from "./server-connection.ts";
 import { requestIdHeader, sessionHeader } from "./recording-fetch.ts";
-import { brokenStream, noAnswer, sendFailure } from "./send-failure.ts";
+import { brokenStream, noAnswer, noAnswerText, sendFailure } from "./send-failure.ts";
+import { lostAnswer, unreadableAnswer } from "./wire-messages.ts";
 import { PendingRequests, type RawRequest, type RawRequestOptions } from "./raw-request.ts";
 import { SessionRenewal, type OpenSession } from "./session-renewal.ts";
 
@@ -52,6 +54,8 @@ export class RawRequester {
   readonly #closed = new AbortController();
   readonly #clock: ClientClock;
   readonly #abandoned = new Set<Promise<unknown>>();
+  /** The requests of the SDK's client that are not answered yet, where each has a stream of its own. */
+  readonly #asked = new Set<RequestId>();
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -90,6 +94,7 @@ export class RawRequester {
     transport.onmessage = (message, extra) => {
       this.#show(message, "received");
       this.#renewal.received(message);
+      if (isJSONRPCResponse(message) && message.id !== undefined) this.#asked.delete(message.id);
       if (!this.#pending.handle(message) && !this.handlers.handle(message))
         this.listener?.onMessage(message, extra);
     };
@@ -129,14 +134,38 @@ export class RawRequester {
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     this.#renewal.observe(message);
     const { session } = this;
+    const withEnd = isJSONRPCRequest(message) ? this.#answeredInAnyCase(message.id, options) : options;
     try {
-      await this.#transmit(message, options);
+      await this.#transmit(message, withEnd);
     } catch (error) {
       const renewed = await this.#renewal.renewAfter(error, session);
       if (renewed?.kind !== "value") throw error;
       // An answer belongs to a request of the lost session.
-      if (!isJSONRPCResponse(message)) await this.#transmit(message, options);
+      if (!isJSONRPCResponse(message)) await this.#transmit(message, withEnd);
     }
+    const { responses } = this.#connection;
+    if (!isJSONRPCRequest(message) || responses === undefined || responses.takeStream(message.id)) return;
+    this.#unanswered(unreadableAnswer(message.id, noAnswerText));
+  }
+
+  /** The SDK's client would wait for ever for the answer on a stream that has ended without it, and is not resumed. */
+  #answeredInAnyCase(id: RequestId, options: TransportSendOptions = {}): TransportSendOptions {
+    if (!this.hasPerRequestStream) return options;
+    this.#asked.add(id);
+    const { requestSignal, onRequestStreamEnd } = options;
+    requestSignal?.addEventListener("abort", () => this.#asked.delete(id), { once: true });
+    return {
+      ...options,
+      onRequestStreamEnd: () => {
+        onRequestStreamEnd?.();
+        this.#unanswered(lostAnswer(id, brokenStream.message));
+      },
+    };
+  }
+
+  /** Ends a request of the SDK's client that has not been answered, and will not be. */
+  #unanswered(answer: JSONRPCErrorResponse): void {
+    if (answer.id !== undefined && this.#asked.has(answer.id)) this.#connection.transport.onmessage?.(answer);
   }
 
   /** Resolves when the connection is closed, and the process that was started for it has ended. */

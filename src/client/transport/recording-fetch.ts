@@ -31,6 +31,7 @@ export interface ResponseListener {
 export class ResponseRecords {
   readonly #records = new Map<string, ResponseRecord>();
   readonly #listeners = new Map<string, ResponseListener>();
+  readonly #streamed = new Set<RequestId>();
 
   get(requestId: string): ResponseRecord | undefined {
     return this.#records.get(requestId);
@@ -46,6 +47,16 @@ export class ResponseRecords {
 
   listener(requestId: string): ResponseListener | undefined {
     return this.#listeners.get(requestId);
+  }
+
+  /** The answer to a request of the SDK's client can follow as a server-sent event. */
+  streams(id: RequestId): void {
+    this.#streamed.add(id);
+  }
+
+  /** Whether it can; once for each response. */
+  takeStream(id: RequestId): boolean {
+    return this.#streamed.delete(id);
   }
 
   delete(requestId: string): void {
@@ -76,6 +87,7 @@ export function recordingFetch(
       const response = await fetchIt(url, sessionId === null ? init : { ...init, headers });
       const answers = init?.method === "POST" ? idOf(init.body) : undefined;
       const byEvent = isStream(response) && (init?.method !== "POST" || answers !== undefined);
+      if (byEvent && answers !== undefined) records.streams(answers);
       const bounded = bounds.bounded(response, { byEvent, onExceeded: byEvent ? endBy : undefined });
       return readable(part === undefined ? bounded : without(part, bounded), byEvent, answers);
     }

@@ -18,7 +18,7 @@ import {
 import { retryAfterIn } from "../reply/retry.ts";
 import type { JsonRpcError } from "../../task/outcome.ts";
 import { begunDespite } from "../../task/unanswered.ts";
-import { isMalformed, NotAMessage } from "./wire-messages.ts";
+import { isLost, isMalformed, NotAMessage } from "./wire-messages.ts";
 import { isJsonObject } from "../../generation/message.ts";
 
 type Failure = LostReply | BadReply | ErrorReply;
@@ -51,6 +51,7 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
 
 /** The reply for an error answer, which may stand for one that cannot be read, or for none. */
 export function errorAnswer(error: JsonRpcError): Failure {
+  if (isLost(error.data)) return brokenStream;
   const begun = begunDespite(error);
   if (begun !== undefined) {
     const { message } = error;
@@ -178,10 +179,12 @@ export const brokenStream: LostReply = {
   error: undefined,
 };
 
+export const noAnswerText = "The server accepted the request but did not answer it";
+
 // The response ended without an answer.
 export const noAnswer: Reply<never> = {
   kind: "bad",
   code: "protocol",
   isFinal: false,
-  message: "The server accepted the request but did not answer it",
+  message: noAnswerText,
 };

@@ -115,6 +115,17 @@ export function isMalformed(data: unknown): boolean {
   return isJsonObject(data) && data[malformedKey] === true;
 }
 
+/** Marks an error answer that stands for one that was lost on its way. */
+const lostKey = "holdfast/lostAnswer";
+
+export function isLost(data: unknown): boolean {
+  return isJsonObject(data) && data[lostKey] === true;
+}
+
+export function lostAnswer(id: RequestId, message: string): JSONRPCErrorResponse {
+  return { jsonrpc: "2.0", id, error: { code: -32000, message, data: { [lostKey]: true } } };
+}
+
 const parseErrorCode = -32700;
 
 function readMessage(value: unknown, answers?: RequestId): JSONRPCMessage | NotAMessage {
@@ -149,7 +160,11 @@ function withReadableMeta(object: JsonObject): JsonObject {
 }
 
 function malformed(id: RequestId, problem: string): JSONRPCErrorResponse {
-  const message = `The server's answer is not JSON-RPC: ${problem}`;
+  return unreadableAnswer(id, `The server's answer is not JSON-RPC: ${problem}`);
+}
+
+/** Stands for an answer that cannot be read, or that has not come and will not. */
+export function unreadableAnswer(id: RequestId, message: string): JSONRPCErrorResponse {
   return { jsonrpc: "2.0", id, error: { code: parseErrorCode, message, data: { [malformedKey]: true } } };
 }
 

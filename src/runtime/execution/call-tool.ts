@@ -41,7 +41,10 @@ export function newTask(
 ): FreshTask {
   const { raw, hash } = encodeCall(tool, call);
   if (Buffer.byteLength(raw) > options.maxBodyBytes) {
-    throw new HoldfastError("invalid_params", `The arguments are larger than ${options.maxBodyBytes} bytes.`);
+    throw new HoldfastError(
+      "invalid_params",
+      `The arguments are larger than ${options.maxBodyBytes} bytes, the most that maxBodyBytes allows.`,
+    );
   }
   const id = call.id ?? taskId(clock.now(), (size) => clock.randomBytes(size));
   return {

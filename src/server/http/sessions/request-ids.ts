@@ -40,13 +40,13 @@ export type AnswerForm = "stream" | "json";
 
 /** By a client's Accept header; undefined: it has to accept JSON, as which all else is answered, and gets no answers otherwise. */
 export function acceptedForm(accept: string | null): AnswerForm | undefined {
-  if (accept === null || !/application\/(?:json|\*)|\*\/\*/.test(accept)) return undefined;
-  return accept.includes("text/event-stream") ? "stream" : "json";
+  if (accept === null || !/application\/(?:json|\*)|\*\/\*/i.test(accept)) return undefined;
+  return /text\/event-stream/i.test(accept) ? "stream" : "json";
 }
 
 /** Whether a client accepts a stream where nothing else can be the answer. */
 export function acceptsStreams(accept: string | null | undefined): boolean {
-  return accept == null || /text\/(?:event-stream|\*)|\*\/\*/.test(accept);
+  return accept == null || /text\/(?:event-stream|\*)|\*\/\*/i.test(accept);
 }
 
 function messagesOf(body: unknown): readonly unknown[] {

@@ -36,7 +36,7 @@ export class Resumption {
   async get(incoming: Incoming): Promise<Outgoing> {
     const { transport, streams, log } = this.#parts;
     const { headers } = incoming.request;
-    if (headers.get("accept")?.includes("text/event-stream") !== true) {
+    if (!/text\/event-stream/i.test(headers.get("accept") ?? "")) {
       return notAcceptable("Client must accept text/event-stream");
     }
     const eventId = headers.get("last-event-id") || null; // an empty one is none
