@@ -1,7 +1,7 @@
 /** Texts and plain data that say what any value is. */
 
 import { cutBytes } from "../task/stored-text.ts";
-import { describeThrown, errorParts } from "./tool/tool-errors.ts";
+import { describeThrown, errorParts, isError } from "./tool/tool-errors.ts";
 
 /** More of a value than any list of lines keeps. */
 const maxTextBytes = 1024 * 1024;
@@ -15,14 +15,6 @@ export function textOf(value: unknown): string {
   }
   const data = plainData(value, maxTextBytes);
   return typeof data === "string" ? data : JSON.stringify(data);
-}
-
-function isError(value: unknown): value is Error {
-  try {
-    return value instanceof Error;
-  } catch {
-    return false;
-  }
 }
 
 /** Plain data that says what a value is, in about so many bytes. Never throws. */

@@ -9,7 +9,16 @@
 
 import SuperJSON from "superjson";
 import { HoldfastError, tooLarge } from "../task/fault.ts";
-import { callErrorData, describeThrown, errorNamed, errorParts, TaskCallError } from "./tool/tool-errors.ts";
+import { TextRoom } from "../task/stored-text.ts";
+import {
+  callErrorData,
+  describeThrown,
+  errorNamed,
+  errorParts,
+  isError,
+  jsonTextOf,
+  TaskCallError,
+} from "./tool/tool-errors.ts";
 
 /** Where a value comes from, for what is said of it. */
 export interface ValueSource {
@@ -25,10 +34,12 @@ export interface ValueSource {
 /** The JSON text to store for a value. Throws `not_json` for what cannot be stored, and `too_large`. */
 export function encodeValue(value: unknown, { what, name, maxBytes, onInstance }: ValueSource): string {
   const encoder = new Encoder();
+  const room = new TextRoom(what, maxBytes);
   let text: string;
   try {
-    text = JSON.stringify(encoder.stored(value, name));
+    text = JSON.stringify(encoder.stored(value, name, room));
   } catch (error) {
+    if (room.refuses(error)) throw room.refusal;
     throw new HoldfastError("not_json", `${what} cannot be stored: ${reasonOf(error, name)}.`);
   }
   if (Buffer.byteLength(text) > maxBytes) throw tooLarge(what, maxBytes);
@@ -56,13 +67,11 @@ const mostCauses = 10;
 /** The JSON text to store for whatever was thrown. Never throws. */
 export function encodeError(thrown: unknown, maxBytes: number): string {
   for (const parts of ["all", "no causes", "no data"] as const) {
-    const text = JSON.stringify(recordOf(thrown, parts, maxBytes));
-    if (Buffer.byteLength(text) <= maxBytes) return text;
+    const text = jsonTextOf(recordOf(thrown, parts, maxBytes));
+    if (text !== undefined && Buffer.byteLength(text) <= maxBytes) return text;
   }
-  return JSON.stringify({
-    name: "Error",
-    message: `The handler threw an error larger than ${maxBytes} bytes.`,
-  });
+  const message = `The handler threw an error larger than ${maxBytes} bytes.`;
+  return JSON.stringify({ name: "Error", message });
 }
 
 /**
@@ -168,8 +177,8 @@ class Encoder {
   readonly #copies = new Map<object, unknown>();
 
   /** The JSON value to store. Throws a `Refusal`. */
-  stored(value: unknown, path: string): unknown {
-    return isPlain(value, new Set()) && !isEncoded(value) ? value : encoded(this.#copy(value, path));
+  stored(value: unknown, path: string, room?: TextRoom): unknown {
+    return isPlain(value, new Set(), room) && !isEncoded(value) ? value : encoded(this.#copy(value, path));
   }
 
   #copy(value: unknown, path: string): unknown {
@@ -241,8 +250,9 @@ function nameOfClass(value: object): string {
 }
 
 /** Whether a value is what its JSON says, with nothing left out. */
-function isPlain(value: unknown, above: Set<object>): boolean {
-  if (typeof value === "string" || typeof value === "boolean" || value === null) return true;
+function isPlain(value: unknown, above: Set<object>, room?: TextRoom): boolean {
+  if (typeof value === "string") return room?.take(value) ?? true;
+  if (typeof value === "boolean" || value === null) return true;
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
   if (typeof value !== "object" || above.has(value)) return false;
   above.add(value);
@@ -250,7 +260,7 @@ function isPlain(value: unknown, above: Set<object>): boolean {
   if (!isArray && (!isPlainObject(value) || typeof (value as { toJSON?: unknown }).toJSON === "function"))
     return false;
   for (const each of isArray ? (value as unknown[]) : Object.values(value)) {
-    if (!isPlain(each, above)) return false;
+    if (!isPlain(each, above, room)) return false;
   }
   above.delete(value);
   return true;
@@ -348,14 +358,6 @@ function recordOf(thrown: unknown, parts: Parts, maxBytes: number, encoder = new
     message: describeThrown(thrown),
     ...(value !== undefined && { cause: { value } }),
   };
-}
-
-function isError(thrown: unknown): thrown is Error {
-  try {
-    return thrown instanceof Error;
-  } catch {
-    return false;
-  }
 }
 
 /** What can be stored of an error's data: all of it, what JSON carries of it, or nothing. */

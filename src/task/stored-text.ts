@@ -2,7 +2,7 @@
  * Texts as stores keep them: JSON, cut to a length in code points, or encrypted.
  */
 
-import { HoldfastError, isUnreadable } from "./fault.ts";
+import { HoldfastError, isUnreadable, tooLarge } from "./fault.ts";
 
 /**
  * In bytes, as stored. A task whose names fitted the index of its first state alone could not be claimed again after a crash: an index of
@@ -13,18 +13,57 @@ export const mostNameBytes = { principal: 1_000, tool: 500 };
 /**
  * The JSON text of a value that survives JSON unchanged. Throws `not_json` for anything else (a `Date`, a `Map`, `NaN`, `undefined` inside
  * an object, a cycle), and says where. So a value that would come back different after a crash fails on the first run, in development.
+ * Throws `too_large` if its strings alone are larger than `maxBytes`.
  */
-export function encodeJson(value: unknown, what: string): string {
+export function encodeJson(value: unknown, what: string, maxBytes = Infinity): string {
+  const room = new TextRoom(what, maxBytes);
   try {
-    assertJson(value, "", new Set());
+    assertJson(value, "", new Set(), room);
     return JSON.stringify(value);
   } catch (error) {
+    if (room.refuses(error)) throw room.refusal;
     const problem = error instanceof RangeError ? new NotJson("", "nested too deeply") : error;
     if (!(problem instanceof NotJson)) throw error;
     throw new HoldfastError(
       "not_json",
       `${what} cannot be stored as JSON: ${problem.message}. Use plain data (strings, finite numbers, booleans, null, arrays, objects).`,
     );
+  }
+}
+
+/** The length of the longest string of V8, in UTF-16 units, each of which is at least a byte of UTF-8. */
+const longestString = 0x1fff_ffe8;
+
+/** Refuses what is too large before its JSON is written: that would block the event loop for seconds, or fail without a word of why. */
+export class TextRoom {
+  readonly #what: string;
+  readonly #max: number;
+  #left: number;
+
+  constructor(what: string, maxBytes: number) {
+    this.#what = what;
+    this.#max = Math.min(maxBytes, longestString);
+    this.#left = this.#max;
+  }
+
+  get refusal(): HoldfastError {
+    return tooLarge(
+      this.#what,
+      this.#max,
+      this.#max === longestString ? "a string of JavaScript" : undefined,
+    );
+  }
+
+  /** Throws if there is no room for one more string. */
+  take(text: string): true {
+    this.#left -= text.length;
+    if (this.#left < 0) throw this.refusal;
+    return true;
+  }
+
+  /** Whether `error` means that there was no room, for the strings or for their JSON. */
+  refuses(error: unknown): boolean {
+    return this.#left < 0 || (error instanceof RangeError && error.message === "Invalid string length");
   }
 }
 
@@ -35,9 +74,11 @@ class NotJson extends Error {
   }
 }
 
-function assertJson(value: unknown, path: string, above: Set<object>): void {
+function assertJson(value: unknown, path: string, above: Set<object>, room: TextRoom): void {
   switch (typeof value) {
     case "string":
+      room.take(value);
+      return;
     case "boolean":
       return;
     case "number":
@@ -45,18 +86,19 @@ function assertJson(value: unknown, path: string, above: Set<object>): void {
       throw new NotJson(path, String(value));
     case "object":
       if (value === null) return;
-      assertContainer(value, path, above);
+      assertContainer(value, path, above, room);
       return;
     default:
       throw new NotJson(path, value === undefined ? "undefined" : `a ${typeof value}`);
   }
 }
 
-function assertContainer(value: object, path: string, above: Set<object>): void {
+function assertContainer(value: object, path: string, above: Set<object>, room: TextRoom): void {
   if (above.has(value)) throw new NotJson(path, "a reference to itself");
   above.add(value);
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) assertJson(value[index], `${path}[${index}]`, above);
+    for (let index = 0; index < value.length; index++)
+      assertJson(value[index], `${path}[${index}]`, above, room);
   } else {
     const prototype: unknown = Object.getPrototypeOf(value);
     if (prototype !== Object.prototype && prototype !== null) {
@@ -66,7 +108,7 @@ function assertContainer(value: object, path: string, above: Set<object>): void 
       throw new NotJson(path, "an object with toJSON");
     for (const [key, member] of Object.entries(value)) {
       // An absent and an undefined member read the same, so leaving it out changes nothing.
-      if (member !== undefined) assertJson(member, `${path}.${key}`, above);
+      if (member !== undefined) assertJson(member, `${path}.${key}`, above, room);
     }
   }
   above.delete(value);

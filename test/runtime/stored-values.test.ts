@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { ProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import { HoldfastError } from "../../src/task/fault.ts";
+import { encodeJson } from "../../src/task/stored-text.ts";
 import { NonRetryableError } from "../../src/index.ts";
 import { decodeError, decodeValue, encodeError, encodeValue } from "../../src/runtime/stored-values.ts";
 
@@ -162,6 +163,22 @@ describe("a value in the journal", () => {
   it("is no larger than it may be", () => {
     const encode = (): string => encodeValue("x".repeat(10), { ...source, maxBytes: 11 });
     expect(encode).toThrow(expect.objectContaining({ code: "too_large" }));
+  });
+
+  it("is refused before it is written if its strings alone are too large", () => {
+    // Written, what follows the string would be found first.
+    const given = { text: "x".repeat(12), odd: () => 1 };
+    const encode = (): string => encodeValue(given, { ...source, maxBytes: 11 });
+    expect(encode).toThrow(expect.objectContaining({ code: "too_large" }));
+  });
+
+  it("is no larger than a string can be, whatever the limit", () => {
+    const text = "x".repeat(2 ** 28);
+    const given = [text, text];
+    const message = "The result is larger than 536870888 bytes, the most that a string of JavaScript allows.";
+    const refusal = expect.objectContaining({ code: "too_large", message }) as Error;
+    expect(() => encodeValue(given, { ...source, maxBytes: 2 ** 32 })).toThrow(refusal);
+    expect(() => encodeJson(given, "The result", 2 ** 32)).toThrow(refusal);
   });
 
   it("is damaged where what is known of its parts does not fit", () => {

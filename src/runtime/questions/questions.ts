@@ -353,8 +353,8 @@ export class Questions {
   }
 
   #encode(key: string, params: object): string {
-    const raw = encodeJson(params, `The question "${key}"`);
     const { maxBodyBytes } = this.#attempt.run.setup;
+    const raw = encodeJson(params, `The question "${key}"`, maxBodyBytes);
     if (Buffer.byteLength(raw) > maxBodyBytes) {
       throw tooLarge(`The question "${key}"`, maxBodyBytes);
     }

@@ -226,6 +226,15 @@ export function describeThrown(thrown: unknown): string {
   }
 }
 
+/** Never throws, unlike `instanceof` of a hostile proxy. */
+export function isError(thrown: unknown): thrown is Error {
+  try {
+    return thrown instanceof Error;
+  } catch {
+    return false;
+  }
+}
+
 /** The JSON text of `value`, or undefined if JSON cannot carry it. Never throws. */
 export function jsonTextOf(value: unknown): string | undefined {
   try {

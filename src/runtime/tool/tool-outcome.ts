@@ -125,11 +125,12 @@ async function outcomeOfReturn(
   task: TaskContext,
 ): Promise<Outcome> {
   if (tool.raw === true)
-    return sized(tool, "result", encodeJson(returned, `The result of ${tool.name}`), maxBytes);
+    return sized(tool, "result", encodeJson(returned, `The result of ${tool.name}`, maxBytes), maxBytes);
   const result = resultOf(tool, returned);
   const problem = await outputProblem(tool, result);
   if (problem !== undefined) return errorResult(`Output validation error: ${problem}`);
-  const body = encodeJson(withTextFallback(result), `The result of tool ${tool.name}`);
+  const most = tool.largeResults === "link" ? Infinity : maxBytes;
+  const body = encodeJson(withTextFallback(result), `The result of tool ${tool.name}`, most);
   if (tool.largeResults === "link" && Buffer.byteLength(body) > maxBytes) {
     const linked = await linkedResult(result, body, task);
     if (linked !== undefined) return { kind: kindOfResult(result), body: JSON.stringify(linked) };

@@ -282,7 +282,7 @@ export async function runRound(
 
 /** The JSON text of `value`; throws `not_json` and `too_large`, both naming `what`. */
 export function encodeWithin(value: unknown, what: string, maxBytes: number): string {
-  const text = encodeJson(value, what);
+  const text = encodeJson(value, what, maxBytes);
   assertWithin(text, what, maxBytes);
   return text;
 }
