@@ -6,6 +6,7 @@ import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";
+import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import { watchedStore } from "./watched-store.ts";
 
 /** Steps that end when the test lets them. */
@@ -71,6 +72,29 @@ describe("a step that names a limit", () => {
     gate.end("a");
     for (let n = 0; n < 20; n++) await rest();
     expect(asked - before).toBe(1);
+  });
+
+  it("says nothing of its limit once nobody waits, so that an erased key does not come back", async () => {
+    const database = memoryDatabase();
+    let asked = 0;
+    const store = new CrashableStore((inner) => {
+      const { limits: inLine } = inner;
+      if (inLine === undefined) throw new Error("no limits");
+      const counted: LimitStore["call"] = (about) => (asked++, inLine.call(about));
+      return Object.assign(watchedStore(inner), {
+        limits: { call: counted, ofTask: (id: string) => inLine.ofTask(id) },
+      });
+    }, database);
+    const keyed: Handler = async (_, task) =>
+      text(await task.step("work", { limit: ["api", "ann"] }, () => "worked"));
+    const process = new Process({ tools: { keyed }, options: { limits } }, new FakeClock(), store);
+    await process.runtime.start();
+    await process.ended(await call(process, "keyed", "a"));
+    for (let n = 0; n < 20; n++) await rest();
+    expect(asked).toBe(2);
+    database.kill("another process"); // all read everything again, as after an erasure
+    for (let n = 0; n < 20; n++) await rest();
+    expect(asked).toBe(2);
   });
 
   it("waits without a slot while others have its permits, and its record says so", async () => {

@@ -65,7 +65,11 @@ export class LimitLine {
 
   /** Whether nothing is left to do here. */
   get isIdle(): boolean {
-    return !this.#asks && this.#waiters.size === 0 && this.#leaves.length === 0;
+    return !this.#asks && this.#hasNothing;
+  }
+
+  get #hasNothing(): boolean {
+    return this.#waiters.size === 0 && this.#leaves.length === 0;
   }
 
   /** Whether one of these tasks waits here. */
@@ -104,6 +108,7 @@ export class LimitLine {
     while (this.#again && !stopped.aborted) {
       this.#again = false;
       this.#stopTimers();
+      if (this.#hasNothing) return; // each call stores the name, in which whoever was erased may stand
       try {
         this.#settle(await this.#call());
       } catch (error) {
@@ -117,7 +122,8 @@ export class LimitLine {
 
   async #call(): Promise<LimitAnswer & { readonly isLate: boolean }> {
     const { name, concurrency, perMinute, store, clock, stopped } = this.#setup;
-    const [joins, leaves, pauseMs] = [this.#joins, this.#leaves, this.#pauseMs];
+    const joins = this.#joins.filter((join) => this.#waiters.has(keyOf(join)));
+    const [leaves, pauseMs] = [this.#leaves, this.#pauseMs];
     this.#joins = [];
     this.#leaves = [];
     this.#pauseMs = null;
