@@ -65,8 +65,9 @@ export class KnownRecords {
 const mostKeptOutcome = 4_096;
 
 /**
- * Ended tasks that are read again and again, as clients do that poll. They are exactly what the database contains: SQLite says whether
- * another connection has written since, and then all are forgotten. So the connection must not write itself. What is read once costs nothing.
+ * Tasks that are read again and again, as clients do that poll. They are exactly what the database contains: SQLite says whether another
+ * connection has written since, and then all are forgotten. So the connection must not write itself. A task that is read once costs nothing,
+ * and where much is written, SQLite is asked once for many reads.
  */
 export class KnownSnapshots {
   readonly #statements: Statements;
@@ -89,10 +90,9 @@ export class KnownSnapshots {
 
   /** It was read just now, after `get`. */
   keep(snapshot: TaskSnapshot): void {
-    const { task, outcome } = snapshot;
-    if (outcome === null || outcome.body.length > mostKeptOutcome) return;
-    const isReadAgain = this.#snapshots.has(task.id);
-    keepNewest(this.#snapshots, task.id, isReadAgain ? snapshot : undefined, most);
+    const { id } = snapshot.task;
+    if (snapshot.inputs.length > 0 || (snapshot.outcome?.body.length ?? 0) > mostKeptOutcome) return;
+    keepNewest(this.#snapshots, id, this.#snapshots.has(id) ? snapshot : undefined, most);
   }
 
   forgetAll(): void {

@@ -107,7 +107,7 @@ export class SqliteReader {
     if (task === undefined || !isVisible(task)) return undefined;
     if (known !== undefined) return known;
     if (task.openInputs > 0) return this.#snapshotWithInputs(id);
-    if (task.outcomeKind === null) return { task, inputs: [], outcome: null };
+    if (task.outcomeKind === null) return this.#kept({ task, inputs: [], outcome: null });
     const row = this.#sql.get(sql.selectSmallOutcome, toStored(id));
     const bytes = Number(row?.[1]);
     return bytes > largeOutcomeBytes ? bytes : this.#snapshotWithOutcome(task, row);
@@ -142,18 +142,21 @@ export class SqliteReader {
   /** An outcome never changes, so it may be read after its record. */
   #snapshotWithOutcome(task: TaskRecord, outcome?: Row): TaskSnapshot | undefined {
     const { id, outcomeKind: kind } = task;
-    if (kind === null) return { task, inputs: [], outcome: null };
+    if (kind === null) return this.#kept({ task, inputs: [], outcome: null });
     const row = outcome ?? this.#sql.get(sql.selectOutcomeBody, toStored(id));
     if (row !== undefined) {
       // A task without its key ends with an error of the server, which whoever has its id may know.
       if (kind !== "error") assertProven(task);
       const { body } = outcomeBody.read(id, row, this.#sql.codec);
-      const snapshot: TaskSnapshot = { task, inputs: [], outcome: { kind, body } };
-      this.#known?.keep(snapshot);
-      return snapshot;
+      return this.#kept({ task, inputs: [], outcome: { kind, body } });
     }
     if (this.#sql.get(sql.selectTask, toStored(id)) === undefined) return undefined; // it was deleted in between
     throw new Error("The outcome of this finished task is missing.");
+  }
+
+  #kept(snapshot: TaskSnapshot): TaskSnapshot {
+    this.#known?.keep(snapshot);
+    return snapshot;
   }
 
   find({ generation, scope, wireId }: WireName): string | undefined {

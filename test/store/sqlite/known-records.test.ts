@@ -87,6 +87,13 @@ test("the key of a finished task is free once it is released", () => {
   });
 });
 
+const ask: TaskCommand<"open_input"> = {
+  ...held,
+  type: "open_input",
+  input: { key: "q", method: "roots/list", params: "{}" },
+  requestHash: "hash",
+  deadlineAt: null,
+};
 const settle: TaskCommand<"settle"> = { ...held, type: "settle", outcome: { kind: "result", body: "{}" } };
 
 /** A store with an ended task that has been read often enough for its reader to keep it. */
@@ -107,11 +114,14 @@ function read(store: TaskStore): Promise<TaskSnapshot | undefined> {
   return store.snapshot(held.id);
 }
 
-test("a reader keeps an ended task that is read again and again, but not a running one, nor a large outcome", async () => {
+test("a reader keeps a task that is read again and again, but no question and no large outcome", async () => {
   const store = await temp.open();
   await store.write(createRunning("a"));
   const running = await readRepeatedly(store);
-  expect(new Set(running).size).toBe(4);
+  expect(new Set(running).size).toBe(3);
+  await store.write(ask);
+  const asking = await readRepeatedly(store);
+  expect(new Set(asking).size).toBe(4);
   await store.write({ ...settle, outcome: { kind: "result", body: JSON.stringify("x".repeat(5_000)) } });
   const large = await readRepeatedly(store);
   expect(new Set(large).size).toBe(4);
