@@ -22,7 +22,7 @@ import { declaredBy, defaultCapabilities, setSdkQuestionHandlers } from "./quest
 import { TaskSessions } from "./session/task-sessions.ts";
 import { loadReceiver } from "./session/receiver/load-receiver.ts";
 import type { TaskClient } from "./task-client.ts";
-import { ReadableLists } from "./reply/readable-lists.ts";
+import { asDefined, ReadableLists } from "./reply/readable-lists.ts";
 import { TaskClientError } from "./task-client-error.ts";
 
 /**
@@ -184,7 +184,8 @@ export async function connectWith(
     progress,
     handles: store,
     onError,
-    readPlainly: async (uri, until) => plainReply((how) => sdk.readResource({ uri }, how), until),
+    readPlainly: async (uri, until) =>
+      plainReply(async (how) => asDefined(await sdk.readResource({ uri }, how)), until),
     wrongCall: transport === "stdio" ? undefined : clientGenerations[generation].wrongCall,
     requester,
     reconnect:

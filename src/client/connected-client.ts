@@ -21,7 +21,7 @@ import type {
   SaveOptions,
 } from "./task-client.ts";
 import type { Reply } from "./reply/reply.ts";
-import { problemsOf } from "./reply/readable-lists.ts";
+import { problemsOf, withParts } from "./reply/readable-lists.ts";
 import { Renegotiation, type Reconnect } from "./renegotiation.ts";
 import { TaskClientError } from "./task-client-error.ts";
 import { BackgroundWork } from "./background-work.ts";
@@ -266,7 +266,7 @@ export class ConnectedClient implements TaskClient {
 
   async readResource(uri: string, options: ReadOptions = {}): Promise<ReadResourceResult> {
     const plain = async (requestOptions: RequestOptions): Promise<ReadResourceResult> =>
-      this.sdk.readResource({ uri }, requestOptions);
+      withParts(await this.sdk.readResource({ uri }, requestOptions));
     const read = { method: "resources/read", params: { uri }, plain, toResult: toResource } as const;
     const limited = this.#limited(options);
     return this.#era.with(
@@ -308,7 +308,7 @@ export class ConnectedClient implements TaskClient {
   ): Promise<GetPromptResult> {
     const params = { name, arguments: { ...args } };
     const plain = async (requestOptions: RequestOptions): Promise<GetPromptResult> =>
-      this.sdk.getPrompt(params, requestOptions);
+      withParts(await this.sdk.getPrompt(params, requestOptions));
     const read = { method: "prompts/get", params, plain, toResult: toPrompt } as const;
     const limited = this.#limited(options);
     return this.#era.with(

@@ -174,13 +174,14 @@ it("prints the log of a server that ended during a call", { timeout: 60_000 }, a
       console.log(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
     });`,
   );
-  const crashed = await runMain(["call", `${process.execPath} ${server}`, "crash"], {
-    env: { HOLDFAST_STATE: await folder() },
-  });
+  const env = { HOLDFAST_STATE: await folder() };
+  const crashed = await runMain(["call", `${process.execPath} ${server}`, "crash"], { env });
   expect(crashed).toMatchObject({ code: 6, stdout: "" });
   expect(crashed.stderr).toMatch(
     /^holdfast: The server's process \(node\) exited with code 1\nThe end of the server's log:\ndisk is full\nMore about this error:\n {2}holdfast docs connection\n$/,
   );
+  // Nothing finds a task of it: the server does not recognise repeats.
+  expect((await runMain(["ls"], { env })).stdout).toBe("");
 });
 
 it("distinguishes a lost server from one without a tool list", async () => {

@@ -16,8 +16,8 @@ import { endsWithCommand } from "../server/find-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
 import { withServer, type Session } from "../server/with-server.ts";
 import { watchCommand, didYouMean } from "../arguments/words.ts";
+import { sanitizeLine } from "../terminal/text.ts";
 import { showDirect, showOutcome, waitForTask } from "./show-outcome.ts";
-import type { Tool } from "@modelcontextprotocol/client";
 import type { TaskClient } from "../../client/task-client.ts";
 
 /** `holdfast call SERVER TOOL key=value …` */
@@ -74,7 +74,7 @@ async function readArguments(
   const schema = readInputSchema(
     listed instanceof TaskClientError || problem !== undefined
       ? { additionalProperties: true }
-      : pickTool(tool, listed.tools).inputSchema,
+      : pickNamed("tool", tool, listed.tools).inputSchema,
   );
   return completeArguments(parseArguments(pairs, schema, given), schema);
 }
@@ -106,14 +106,17 @@ export function problemOf(name: string, { problems }: ListedTools): string | und
   return problems.find((problem) => problem.startsWith(`tool ${JSON.stringify(name)}: `));
 }
 
-/** The tool of that name; throws a UsageError that names the others. */
-export function pickTool(name: string, tools: readonly Tool[]): Tool {
-  const found = tools.find((tool) => tool.name === name);
+/** The tool or prompt of that name; throws a UsageError that names the others. */
+export function pickNamed<Item extends { readonly name: string }>(
+  kind: "tool" | "prompt",
+  name: string,
+  listed: readonly Item[],
+): Item {
+  const found = listed.find((each) => each.name === name);
   if (found !== undefined) return found;
-  const names = tools.map((tool) => tool.name).join(", ");
-  const meant = didYouMean(
-    name,
-    tools.map((tool) => tool.name),
+  const names = listed.map((each) => each.name);
+  const has = sanitizeLine(names.join(", ")) || "none";
+  throw new UsageError(
+    `The server has no ${kind} ${JSON.stringify(name)}. ${didYouMean(name, names)}It has ${has}.`,
   );
-  throw new UsageError(`The server has no tool ${JSON.stringify(name)}. ${meant}It has ${names || "none"}.`);
 }

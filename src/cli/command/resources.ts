@@ -19,7 +19,7 @@ import { request, serverInfo, type Session, withServer } from "../server/with-se
 import { resolveServer } from "../server/resolve-server.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
-import { didYouMean } from "../arguments/words.ts";
+import { pickNamed } from "./call.ts";
 import { completeArguments, type Pair, parseArguments, readPairs } from "../arguments/parse-arguments.ts";
 
 /** `holdfast resources SERVER` */
@@ -230,7 +230,10 @@ export async function prompt(context: Context, command: Given<"prompt">): Promis
   const pairs = await readPairs(command.pairs, io.cwd);
   const folder = await SaveFolder.open(options.save, io.cwd);
   return withServer(context, { server: asked }, options, async ({ client, signal, terminal }) => {
-    const args = readArguments(pairs, pick(name, (await client.listPrompts({ signal })).prompts));
+    const args = readArguments(
+      pairs,
+      pickNamed("prompt", name, (await client.listPrompts({ signal })).prompts),
+    );
     terminal.display.about(undefined);
     const result = await client.getPrompt(name, args, { signal });
     terminal.display.end();
@@ -244,17 +247,6 @@ export async function prompt(context: Context, command: Given<"prompt">): Promis
       code: problems.length === 0 ? exitCodes.done : exitCodes.failed,
     });
   });
-}
-
-/** The prompt of that name; throws a UsageError that names the others. */
-function pick(name: string, listed: readonly Prompt[]): Prompt {
-  const found = listed.find((each) => each.name === name);
-  if (found !== undefined) return found;
-  const names = listed.map((each) => each.name);
-  const meant = didYouMean(name, names);
-  throw new UsageError(
-    `The server has no prompt ${JSON.stringify(name)}. ${meant}It has ${names.join(", ") || "none"}.`,
-  );
 }
 
 /** All arguments of a prompt are strings. */

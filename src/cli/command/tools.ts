@@ -18,7 +18,7 @@ import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
 import { declaredTasks, serverInfo, withServer } from "../server/with-server.ts";
 import { resolveServer } from "../server/resolve-server.ts";
-import { listTools, pickTool } from "./call.ts";
+import { listTools, pickNamed } from "./call.ts";
 
 /** The maximum depth of lists and objects in an example. */
 const maxDepth = 5;
@@ -227,7 +227,7 @@ export async function tools(context: Context, { server, tool, options }: Given<"
     const info = serverInfo(client);
     const warnings = problems.map((problem) => `holdfast: ${problem}`);
     if (tool !== undefined) {
-      const shown = pickTool(tool, listed);
+      const shown = pickNamed("tool", tool, listed);
       const task = support(shown);
       const example = exampleCall(asked.shown, shown);
       return output.say({

@@ -189,12 +189,11 @@ async function workOn<Value>(
     return await work(session);
   } catch (error) {
     if (error instanceof TaskClientError) await session.printed(); // the error is printed instead of a result
-    // An interrupted call stays on the list if the server recognises a repeat, which finds its task.
-    const isOver = error instanceof TaskClientError || !recognisesRepeats(client);
-    if (error === signal.reason) {
-      if (isOver) await handles.forgetUnanswered();
-      for (const key of handles.unanswered) onKept?.(key);
-    }
+    const isInterrupted = error === signal.reason;
+    // A call without an answer stays on the list if the server recognises a repeat, which finds its task.
+    const isOver = (isInterrupted && error instanceof TaskClientError) || !recognisesRepeats(client);
+    if (isOver) await handles.forgetUnanswered();
+    if (isInterrupted) for (const key of handles.unanswered) onKept?.(key);
     throw error;
   } finally {
     await handles.noteStates();

@@ -5,6 +5,7 @@ import {
   type JSONRPCMessage,
   type RequestId,
 } from "@modelcontextprotocol/client";
+import { TaskClientError } from "../task-client-error.ts";
 import { isJsonObject, metaOf, withMeta, type JsonObject } from "../../generation/message.ts";
 
 /** What a list has: where its items are, what one is called, and what it cannot do without. */
@@ -43,6 +44,34 @@ const kinds: Readonly<Record<string, ListKind>> = {
   },
 };
 
+/** Answers that the SDK's client would refuse for one of their parts. */
+const reads: Readonly<
+  Record<string, { readonly member: string; readonly isPart: (value: unknown) => boolean }>
+> = {
+  "resources/read": {
+    member: "contents",
+    isPart: (value) => isSpecType.TextResourceContents(value) || isSpecType.BlobResourceContents(value),
+  },
+  "prompts/get": { member: "messages", isPart: isSpecType.PromptMessage },
+};
+
+const partsKey = "holdfast/parts";
+
+/** The answer to a read, with its parts as the server sent them. */
+export function withParts<Result extends object>(result: Result): Result {
+  const parts = metaOf(result)[partsKey];
+  if (!isJsonObject(parts)) return result;
+  const { [partsKey]: _parts, ...meta } = metaOf(result);
+  const { _meta, ...rest } = { ...result, _meta: meta };
+  return { ...rest, ...parts, ...(Object.keys(_meta).length > 0 && { _meta }) } as Result;
+}
+
+/** The same answer, for a reader that needs all of it. Throws a TaskClientError if it has parts that nobody knows. */
+export function asDefined<Result extends object>(result: Result): Result {
+  if (metaOf(result)[partsKey] === undefined) return result;
+  throw new TaskClientError("protocol", "The server's answer to resources/read is invalid: contents");
+}
+
 /** Answers in which a server introduces itself. Some write null for what they cannot do. */
 const introductions: ReadonlySet<string> = new Set(["initialize", "server/discover"]);
 
@@ -60,7 +89,7 @@ export function problemsOf(list: unknown): readonly string[] {
 /**
  * Reads the lists that the SDK's client asks for before it does: it would refuse a whole list for one item. A bad item is left out, a bad
  * part of an item that can do without it is, and both are named in the list's `_meta`; see `problemsOf`. A server's introduction is read as it
- * was meant: the SDK would not connect.
+ * was meant: the SDK would not connect. Of an answer to a read, parts that nobody knows pass the SDK in its `_meta`; see `withParts`.
  */
 export class ReadableLists {
   /** The methods of such requests that are not answered yet. */
@@ -71,7 +100,8 @@ export class ReadableLists {
   rewriteOutgoing(message: JSONRPCMessage): JSONRPCMessage {
     if (!isJSONRPCRequest(message)) return message;
     const { id, method } = message;
-    if (Object.hasOwn(kinds, method) || introductions.has(method)) this.#asked.set(id, method);
+    if ([kinds, reads].some((table) => Object.hasOwn(table, method)) || introductions.has(method))
+      this.#asked.set(id, method);
     return message;
   }
 
@@ -85,9 +115,16 @@ export class ReadableLists {
     const kind = kinds[method];
     if (kind !== undefined)
       return { ...message, result: readable(result, this.#isEarlier ? inEarlierRevisions(kind) : kind) };
+    const read = reads[method];
+    if (read !== undefined) {
+      const { [read.member]: parts } = result;
+      if (!Array.isArray(parts) || parts.every(read.isPart)) return message;
+      const sent = { [partsKey]: { [read.member]: parts } };
+      return { ...message, result: withMeta({ ...result, [read.member]: [] }, sent) };
+    }
     this.#isEarlier = method === "initialize";
-    const read = withoutNulls(result, introductionLevels);
-    return { ...message, result: this.#isEarlier ? introduction(read) : read };
+    const said = withoutNulls(result, introductionLevels);
+    return { ...message, result: this.#isEarlier ? introduction(said) : said };
   }
 }
 
