@@ -1,7 +1,7 @@
 /** How many tasks each tool has, by state: exactly up to a number, and beyond it as the store estimates them, if it can. */
 
 import type { AdminStore, AlikeTasks, EndedAs } from "../store/admin-store.ts";
-import { nextTurn } from "../runtime/next-turn.ts";
+import { nextTurn } from "../runtime/wait-for.ts";
 import { waitsForOf } from "../task/task-line.ts";
 import {
   type AdminTaskState,

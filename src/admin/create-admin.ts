@@ -24,7 +24,7 @@ import { deliveriesIn } from "./webhooks.ts";
 import { failuresOf, incidentsIn } from "./incidents.ts";
 import { UsageReads } from "./usage.ts";
 import { Timeline } from "./timeline.ts";
-import { nextTurn } from "../runtime/next-turn.ts";
+import { nextTurn } from "../runtime/wait-for.ts";
 import { minuteOf } from "../runtime/reports/process-counts.ts";
 import { readReport } from "../runtime/reports/process-report.ts";
 import type { NodeReports } from "../store/admin-store.ts";

@@ -1,6 +1,6 @@
 /** Why tasks fail now: failed tasks that nobody has run again, by cause. */
 
-import { nextTurn } from "../runtime/next-turn.ts";
+import { nextTurn } from "../runtime/wait-for.ts";
 import type { AdminStore } from "../store/admin-store.ts";
 import type { FailedTask } from "../store/tables/task.ts";
 import type { TaskStore } from "../store/store.ts";

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
-import { nextTurn } from "../runtime/next-turn.ts";
+import { nextTurn } from "../runtime/wait-for.ts";
 import { personKeys } from "../store/secrets.ts";
 import type { TaskStore } from "../store/store.ts";
 import type { StoredAction } from "../task/record.ts";

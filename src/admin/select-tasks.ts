@@ -1,4 +1,4 @@
-import { nextTurn } from "../runtime/next-turn.ts";
+import { nextTurn } from "../runtime/wait-for.ts";
 import type { AdminStore, EndedAs, TaskRange } from "../store/admin-store.ts";
 import { generationNames, type TaskRecord } from "../task/record.ts";
 import { encryptedText, cutText, isSealed } from "../task/stored-text.ts";

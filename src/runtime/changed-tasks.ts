@@ -1,7 +1,7 @@
 import type { TaskChange } from "../store/store.ts";
 import { isUnreadable } from "../task/fault.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { nextTurn } from "./next-turn.ts";
+import { nextTurn } from "./wait-for.ts";
 import type { Services } from "./services.ts";
 import { untilStoreAnswers } from "./observed-store.ts";
 

@@ -12,7 +12,7 @@ import { artifactsOf, readRange, type ArtifactPart, type ArtifactRange } from ".
 import { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import { shownTask } from "../task/expiry.ts";
 import { StoreClock, systemClock, type Clock } from "./clock.ts";
-import { Commits, observedStore } from "./observed-store.ts";
+import { Commits, observedStore, UnreadableTasks } from "./observed-store.ts";
 import { Lease } from "./dispatch/lease.ts";
 import { errorReporter } from "./error-reporter.ts";
 import { StartedProcesses } from "./exec/started-processes.ts";
@@ -50,7 +50,6 @@ import { EventUrls } from "./event-urls.ts";
 import { sendEvent } from "./execution/wait-for-event.ts";
 import type { OnStepRun, Services } from "./services.ts";
 import { ThreadPool } from "./threads/thread-pool.ts";
-import { UnreadableTasks } from "./unreadable-tasks.ts";
 import { resolveWebhooks, type WebhookOptions } from "./webhooks/webhook-options.ts";
 import type { Watcher } from "./changed-tasks.ts";
 import type { Secret } from "../task/secret.ts";

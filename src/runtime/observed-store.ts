@@ -7,7 +7,7 @@ import type { ProcessCounts } from "./reports/process-counts.ts";
 import { isStoreFault } from "../task/fault.ts";
 import type { Lease } from "./dispatch/lease.ts";
 import { deleteWithEvent, emitEventsOf } from "./events/eventful-write.ts";
-import type { ServerEvents } from "./events/server-events.ts";
+import { eventError, type ServerEvents } from "./events/server-events.ts";
 import type { ServerTelemetry } from "./telemetry/telemetry.ts";
 
 /** What repeated calls of a store need. */
@@ -101,6 +101,26 @@ export class Commits {
   async assertTaken(probe: () => Promise<unknown>): Promise<void> {
     const ago = this.#clock.elapsed() - (this.#provenAt ?? -Infinity);
     if (ago >= freshMs) await this.prove(probe());
+  }
+}
+
+/** Reports each task whose record cannot be read only once. */
+export class UnreadableTasks {
+  readonly #reported = new Set<string>();
+  readonly #onError: (error: unknown) => void;
+
+  readonly #events: ServerEvents | undefined;
+
+  constructor(onError: (error: unknown) => void, events?: ServerEvents) {
+    this.#onError = onError;
+    this.#events = events;
+  }
+
+  report(id: string, error: unknown): void {
+    if (this.#reported.has(id)) return;
+    this.#reported.add(id);
+    this.#onError(error);
+    this.#events?.emit({ type: "task.unreadable", taskId: id, error: eventError(error) });
   }
 }
 

@@ -1,7 +1,7 @@
 import type { TaskStore } from "../store/store.ts";
 import type { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import type { StoreClock } from "./clock.ts";
-import type { Commits } from "./observed-store.ts";
+import type { Commits, UnreadableTasks } from "./observed-store.ts";
 import type { StartedProcesses } from "./exec/started-processes.ts";
 import type { Lease } from "./dispatch/lease.ts";
 import type { ServerEvents } from "./events/server-events.ts";
@@ -14,7 +14,6 @@ import type { ServerTelemetry, TaskTraces } from "./telemetry/telemetry.ts";
 import type { Registry } from "./tool/registry.ts";
 import type { ThreadPool } from "./threads/thread-pool.ts";
 import type { Webhook } from "./webhooks/webhook-options.ts";
-import type { UnreadableTasks } from "./unreadable-tasks.ts";
 
 /** Called for each run of a step's function. */
 export type OnStepRun = (taskId: string, key: string) => void;

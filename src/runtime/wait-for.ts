@@ -1,3 +1,8 @@
+/** Resolves in the next turn of the event loop, after what waits there. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /**
  * Resolves when what `begin` started calls back; rejects with the signal's reason if it aborts first. `begin` gets the callback, which it
  * may call before it returns, and another one that rejects, and returns a function that cancels it. Either way nothing stays: a listener

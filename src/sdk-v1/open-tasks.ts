@@ -9,7 +9,7 @@ import { Ownership } from "../runtime/dispatch/ownership.ts";
 import { Sweeper } from "../runtime/dispatch/sweeper.ts";
 import { defaultSettings } from "../runtime/options.ts";
 import { Retrievals } from "../runtime/own-record.ts";
-import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
+import { UnreadableTasks } from "../runtime/observed-store.ts";
 import type { MessageQueues } from "../store/session-store.ts";
 import type { TaskStore as HoldfastStore } from "../store/store.ts";
 import { HoldfastError } from "../task/fault.ts";

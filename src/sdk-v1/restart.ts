@@ -1,8 +1,8 @@
 import type { Request, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { Clock } from "../runtime/clock.ts";
 import type { Sweeper } from "../runtime/dispatch/sweeper.ts";
-import { nextTurn } from "../runtime/next-turn.ts";
-import type { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
+import { nextTurn } from "../runtime/wait-for.ts";
+import type { UnreadableTasks } from "../runtime/observed-store.ts";
 import type { TaskStore } from "../store/store.ts";
 import { HoldfastError, isUnreadable } from "../task/fault.ts";
 import { errorOutcome, isTerminal } from "../task/outcome.ts";

@@ -23,9 +23,9 @@ import type { ServerEvents } from "../runtime/events/server-events.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import type { OnError } from "./faults.ts";
 import type { Registry } from "../runtime/tool/registry.ts";
-import { taskCaller, type TaskCaller } from "../runtime/tool/task-caller.ts";
 import { encodeJson } from "../task/stored-text.ts";
 import type { LogLevel } from "../task/task-line.ts";
+import { taskCaller, type TaskCaller } from "../runtime/tool/task-caller.ts";
 import { isReader, type ReceivedRequest, storedMetaKeys } from "../runtime/tool/received-request.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 

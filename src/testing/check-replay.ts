@@ -19,18 +19,17 @@ import { neverReached, type NeverReached } from "../runtime/execution/never-reac
 import { isSince } from "../runtime/execution/step.ts";
 import { ofTask } from "../runtime/journal/run-life.ts";
 import { TaskLines } from "../runtime/journal/task-lines.ts";
-import { nextTurn } from "../runtime/next-turn.ts";
+import { nextTurn } from "../runtime/wait-for.ts";
 import type { Runtime } from "../runtime/runtime.ts";
 import { ThreadPool } from "../runtime/threads/thread-pool.ts";
 import { Timers } from "../runtime/timers.ts";
-import { taskCaller } from "../runtime/tool/task-caller.ts";
 import type { TaskContext } from "../runtime/tool/task-context.ts";
+import { taskCaller } from "../runtime/tool/task-caller.ts";
 import { credentialsOf } from "../runtime/tool/received-request.ts";
-import { Commits } from "../runtime/observed-store.ts";
+import { Commits, UnreadableTasks } from "../runtime/observed-store.ts";
 import { Lease } from "../runtime/dispatch/lease.ts";
 import { ownContext } from "../runtime/own-context.ts";
 import { EventUrls } from "../runtime/event-urls.ts";
-import { UnreadableTasks } from "../runtime/unreadable-tasks.ts";
 import { noWaits } from "../runtime/limits/limits.ts";
 import { encodeJournalKey } from "../task/journal.ts";
 
@@ -276,7 +275,7 @@ async function replayRecording(
   const waits = (): boolean => !hasEnded(recording) && calls.open > 0 && unreached().length === 0;
   const stop = (): boolean => end !== undefined || waits();
   await untilSettled(calls, running, stop, (done) => clock.after(settleMs, done, "keep alive"));
-  run.life.change("park"); // from here on the handler writes nothing, and none of its calls reject
+  run.life.apply("park"); // from here on the handler writes nothing, and none of its calls reject
   run.life.drop();
   timers.close();
   return {

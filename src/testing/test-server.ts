@@ -14,7 +14,7 @@ import type { TaskServer } from "../server/task-server.ts";
 import type { OnStepRun } from "../runtime/services.ts";
 import { type FakeClock, ProcessClock } from "./clocks.ts";
 import { unlessAborted } from "../client/background-work.ts";
-import { nextTurn } from "../runtime/next-turn.ts";
+import { nextTurn } from "../runtime/wait-for.ts";
 
 /** Options of `testTasks`: those of `createTasks` without the store, and these. */
 export interface TestOptions extends Omit<TasksOptions, "store"> {

@@ -3,7 +3,7 @@ import type { TaskWriter } from "../../src/runtime/journal/piece-writer.ts";
 import { Journal } from "../../src/runtime/journal/journal.ts";
 import { Scheduler } from "../../src/runtime/journal/scheduler.ts";
 import { SlotHolder } from "../../src/runtime/journal/slot-holder.ts";
-import { nextTurn } from "../../src/runtime/next-turn.ts";
+import { nextTurn } from "../../src/runtime/wait-for.ts";
 import { defaultSettings } from "../../src/runtime/options.ts";
 import { Slots } from "../../src/runtime/dispatch/slots.ts";
 import type { ListedEntry } from "../../src/store/store.ts";

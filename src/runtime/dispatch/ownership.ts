@@ -3,7 +3,7 @@ import { isPassing } from "../../store/lost-store.ts";
 import type { HeldToken, OwnerLease } from "../../store/store.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { toleratedOffsetMs, type StoreClock } from "../clock.ts";
-import { nextTurn } from "../next-turn.ts";
+import { nextTurn } from "../wait-for.ts";
 import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 import type { Secrets } from "../secrets.ts";

@@ -39,7 +39,6 @@ import {
   type StepOptions,
   type TaskContext,
 } from "../tool/task-context.ts";
-import type { TaskCaller } from "../tool/task-caller.ts";
 import {
   allOptions,
   type AllOptions,
@@ -49,6 +48,7 @@ import {
   type PollOptions,
   type ToolCall,
 } from "../tool/called-tool.ts";
+import type { TaskCaller } from "../tool/task-caller.ts";
 import type { ReceivedRequest } from "../tool/received-request.ts";
 
 /** Connects a context to its client and its record. */

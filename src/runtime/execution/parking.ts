@@ -22,13 +22,10 @@ export interface ParkingSetup {
 /** The waiting handlers. Above a number, and after a while, they are dropped from memory; then only their rows remain. */
 export class Parking {
   readonly #setup: ParkingSetup;
-  /** When each of them began to rest, by the time elapsed, longest first. */
-  readonly #resting = new Map<Attempt, number>();
-  /** Cancels the timers of those of a tool with a limit. */
-  readonly #atLimit = new Map<Attempt, () => void>();
+  /** Cancels the timer of each, longest at rest first. */
+  readonly #resting = new Map<Attempt, () => void>();
   readonly #writes = new Set<Promise<void>>();
   readonly #closing = new AbortController();
-  #cancelTimer: (() => void) | undefined;
 
   constructor(setup: ParkingSetup) {
     this.#setup = setup;
@@ -42,55 +39,31 @@ export class Parking {
   rests(attempt: Attempt): void {
     if (this.#closing.signal.aborted) return;
     const { services, timers } = this.#setup;
-    if (attempt.isAtLimit && !this.#atLimit.has(attempt)) {
-      this.#atLimit.set(
-        attempt,
-        timers.after(longestAtLimitMs, () => this.#drop(attempt)),
-      );
-    }
-    this.#resting.delete(attempt); // else it would keep its place
-    this.#resting.set(attempt, services.clock.elapsed());
+    const { isAtLimit } = attempt;
+    const before = isAtLimit ? this.#resting.get(attempt) : undefined; // others wait for it no longer than since it first rested
+    if (before === undefined) this.forget(attempt);
+    else this.#resting.delete(attempt); // else it would keep its place
+    const longest = isAtLimit ? longestAtLimitMs : longestMs;
+    this.#resting.set(attempt, before ?? timers.after(longest, () => this.#drop(attempt)));
     if (this.#resting.size > services.options.maxParkedFrames) this.#dropFirst();
-    this.#arm();
   }
 
   /** It has to continue, or has ended. */
   forget(attempt: Attempt): void {
+    this.#resting.get(attempt)?.();
     this.#resting.delete(attempt);
-    this.#atLimit.get(attempt)?.();
-    this.#atLimit.delete(attempt);
   }
 
   /** The clock was set back: those that rest now stay in memory until they continue, since their rows say times of before. */
   keep(): void {
-    for (const attempt of [...this.#atLimit.keys(), ...this.#resting.keys()]) this.forget(attempt);
+    for (const attempt of this.#resting.keys()) this.forget(attempt);
   }
 
   /** Parks no more. Resolves when writes in progress have ended, or when `deadline` has. */
   async stop(deadline: Promise<void>): Promise<void> {
-    this.#cancelTimer?.();
     this.keep();
     this.#closing.abort(); // what a store that fails has not taken, the next start parks
     await Promise.race([Promise.all(this.#writes), deadline]);
-  }
-
-  #arm(): void {
-    const [since] = this.#resting.values();
-    if (since === undefined || this.#cancelTimer !== undefined) return;
-    const { services, timers } = this.#setup;
-    this.#cancelTimer = timers.after(since + longestMs - services.clock.elapsed(), () => {
-      this.#cancelTimer = undefined;
-      this.#dropOld();
-      this.#arm();
-    });
-  }
-
-  #dropOld(): void {
-    const now = this.#setup.services.clock.elapsed();
-    for (const [attempt, since] of this.#resting) {
-      if (since + longestMs > now) break;
-      this.#drop(attempt);
-    }
   }
 
   #dropFirst(): void {

@@ -70,7 +70,7 @@ export class HeldTask implements TaskWriter {
     this.#isChild = task.parent !== null;
     this.#seen = task.version;
     this.#blocked = task.blocked;
-    this.journal = new Journal(task, entries, services, life.scheduler, slot, this);
+    this.journal = new Journal(task, entries, services, life, slot, this);
     this.rests = new Rests(this, parks, services.clock, tell);
     slot.onIdle(() => this.rests.check());
     this.#wasMarked = task.journalled;

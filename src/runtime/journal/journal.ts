@@ -2,7 +2,7 @@ import type { CommandResult } from "../../task/command.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd, JournalEndTime } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { nextTurn } from "../next-turn.ts";
+import { nextTurn } from "../wait-for.ts";
 import type { Services } from "../services.ts";
 import { EarlierEntries, JournalSize, OutsideEnds } from "./outside-ends.ts";
 import type { HeldCommand, OpeningCommandName, TaskWriter } from "./piece-writer.ts";

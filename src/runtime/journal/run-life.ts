@@ -9,9 +9,9 @@ import type { Timers } from "../timers.ts";
 import { runVersions, type RunVersions } from "../tool/tool-config.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { TaskLines } from "./task-lines.ts";
-import type { WorkLimitSetup } from "./slot-holder.ts";
+import type { WorkLimit } from "./slot-holder.ts";
 import type { End } from "./journal.ts";
-import { type Asked, type RunEvent, type RunState, Scheduler } from "./scheduler.ts";
+import { type Asked, Scheduler } from "./scheduler.ts";
 
 /** What an attempt tells whoever started it. */
 export type AttemptEvent =
@@ -53,7 +53,7 @@ export interface RunSetup {
   /** The slots from which it has one; left out if it needs none. */
   readonly slots?: PrincipalSlots;
   /** How long its handler may work without a break; left out: no limit. */
-  readonly limit?: WorkLimitSetup | undefined;
+  readonly limit?: WorkLimit | undefined;
   /** Left out if nothing is traced. */
   readonly trace?: RunTrace | undefined;
   /** Creates a task for the run before something is journalled; left out for one that stays without. */
@@ -86,9 +86,8 @@ export function withoutTask(
   return ofTask({ id, wireId: id, attempt: 1, toolVersion: tool.version }, {}, tool, services, timers);
 }
 
-/** The state of a run, and its signals. */
-export class RunLife {
-  readonly scheduler = new Scheduler<End>();
+/** The state of a run, what its handler may see and do next, and its signals. */
+export class RunLife extends Scheduler<End> {
   readonly #inOwnContext: OwnContext;
   readonly #abort = new AbortController();
   readonly #over = new AbortController();
@@ -99,11 +98,8 @@ export class RunLife {
   #gaveResult = false;
 
   constructor(inOwnContext: OwnContext) {
+    super();
     this.#inOwnContext = inOwnContext;
-  }
-
-  get state(): RunState {
-    return this.scheduler.state;
   }
 
   /** Whether the handler has returned or thrown, so that it learns of nothing any more. */
@@ -137,12 +133,12 @@ export class RunLife {
   }
 
   goesOn(asked: Asked): boolean {
-    return this.scheduler.verdict(asked) === "goes on";
+    return this.verdict(asked) === "goes on";
   }
 
   /** Whether a call, or an end, stops here for good: the next run comes to it again. */
   stops(asked: Asked): boolean {
-    return this.scheduler.verdict(asked) === "stops";
+    return this.verdict(asked) === "stops";
   }
 
   /** Throws if the handler should end, or what is asked about is over for it. */
@@ -154,14 +150,9 @@ export class RunLife {
 
   /** Why what is asked about is over for the handler; undefined if it is not. */
   refusal(asked: Asked): Error | undefined {
-    if (this.scheduler.verdict(asked) !== "rejects") return undefined;
+    if (this.verdict(asked) !== "rejects") return undefined;
     if (this.hasReturned) return new HoldfastError("fenced", "The handler of this task has returned.");
     return this.over.reason as Error;
-  }
-
-  /** False if the event changes nothing. */
-  change(event: RunEvent): boolean {
-    return this.scheduler.apply(event);
   }
 
   /** Tells the handler that the requestor wants it to end; its context calls reject from now on. */
@@ -178,7 +169,7 @@ export class RunLife {
   /** Nothing of the run can be stored any more. Tells its handler, unless it has ended. */
   fence(reason: unknown): void {
     const was = this.state;
-    if (!this.change("fence")) return;
+    if (!this.apply("fence")) return;
     this.#over.abort(reason);
     if (was !== "ended") this.#tellToEnd(reason);
     if (was === "doomed") this.setGone(); // nobody else waits for its handler
@@ -206,7 +197,7 @@ export class RunLife {
 
   /** The handler has returned or thrown: what its other branches wait for comes to nothing. */
   end(threw: boolean): void {
-    this.#gaveResult = this.change("end") && !threw;
+    this.#gaveResult = this.apply("end") && !threw;
     if (this.#timers === undefined || this.#timers.size === 0) return; // an error is costly
     const refusal = this.refusal("try");
     if (refusal !== undefined) for (const reject of this.#timers.values()) reject(refusal);

@@ -2,7 +2,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { nextTurn } from "../next-turn.ts";
+import { nextTurn } from "../wait-for.ts";
 import { forEver, RunLife, type RunSetup } from "./run-life.ts";
 import {
   ClaimedKeys,
@@ -15,7 +15,7 @@ import {
 import type { HeldCommand, PieceWriter } from "./piece-writer.ts";
 import { HeldTask, type HeldTaskSetup, type NextRoundOfLoop } from "./held-task.ts";
 import type { LineSource } from "./task-lines.ts";
-import { SlotHolder, WorkLimit, type BeginWait } from "./slot-holder.ts";
+import { SlotHolder, type BeginWait } from "./slot-holder.ts";
 
 /** Calls of a handler that are refused in one turn of the event loop. */
 const mostInTurn = 64;
@@ -42,8 +42,7 @@ export class Run {
     this.setup = setup;
     this.life = new RunLife(setup.inOwnContext);
     const { slots, limit } = setup;
-    const onOver = (error: HoldfastError): void => this.life.endAttempt(error);
-    this.#slot = new SlotHolder(slots, limit && new WorkLimit(limit, onOver));
+    this.#slot = new SlotHolder(slots, limit, (error) => this.life.endAttempt(error));
   }
 
   get signal(): AbortSignal {
@@ -59,7 +58,7 @@ export class Run {
   hold(setup: Omit<HeldTaskSetup, "life" | "slot">): HeldTask {
     const { task } = setup;
     const held = new HeldTask({ ...setup, life: this.life, slot: this.#slot });
-    if (!this.life.change("hold")) {
+    if (!this.life.apply("hold")) {
       void held.giveBack(); // the run was given up while its task was made
       throw new HoldfastError("fenced", `Task ${task.id} was created after its run had been given up.`);
     }
@@ -93,7 +92,7 @@ export class Run {
 
   /** This code cannot continue the task. From here on the attempt counts for nothing, and the task is blocked. */
   refuse(refusal: RunRefusal): void {
-    if (!this.life.change("block")) return;
+    if (!this.life.apply("block")) return;
     this.#refusal = refusal;
     if (!this.#slot.working) void this.#releaseResumable(); // otherwise the end of the step does it
   }
@@ -277,7 +276,7 @@ export class Run {
         await this.checkpoint();
       } while (this.#slot.working); // one that had not run yet
       if (this.#task === undefined) return;
-      if (this.life.change("release")) {
+      if (this.life.apply("release")) {
         this.setup.trace?.end({ end: "next_round" });
         this.#slot.end();
         await this.#task.nextRound(next);
@@ -289,7 +288,7 @@ export class Run {
 
   /** From now on the task is released at the handler's next journalled call, or at once if it only waits. */
   drain(): void {
-    this.life.change("drain");
+    this.life.apply("drain");
     this.#releaseWhereItWaits();
   }
 
@@ -303,7 +302,7 @@ export class Run {
    * ends, unless others had ended or taken it; undefined if it was deleted.
    */
   async park(over: AbortSignal): Promise<TaskRecord | undefined> {
-    this.life.change("park");
+    this.life.apply("park");
     this.setup.trace?.end({ end: "parked" });
     this.life.drop();
     this.#slot.end();
@@ -346,7 +345,7 @@ export class Run {
 
   /** Drops the handler here: what comes next is for the next run. */
   async #stopHere(): Promise<never> {
-    this.life.change("withhold");
+    this.life.apply("withhold");
     // While a step of another branch runs, its end releases the task, with its result in the journal.
     if (!this.#slot.working) void this.#releaseResumable();
     return this.#slot.whileBeginning(forEver); // until something has come for the handler, it does not rest
@@ -368,7 +367,7 @@ export class Run {
 
   /** False if there is nothing to return any more. */
   async #release(): Promise<boolean> {
-    if (!this.life.change("release")) return false;
+    if (!this.life.apply("release")) return false;
     const refusal = this.#refusal;
     this.setup.trace?.end({ end: refusal === undefined ? "released" : "blocked" });
     this.#slot.end(); // a step of another task may wait for it

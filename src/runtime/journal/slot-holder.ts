@@ -8,12 +8,23 @@ import type { Timers } from "../timers.ts";
 export type BeginWait<T> = (postpone: (until: number) => void) => Promise<T>;
 
 /**
+ * How long a handler may work without a break. Waits do not count, and the time starts again after each. So it does not matter whether the
+ * handler stayed in memory meanwhile, or was dropped and runs again.
+ */
+export interface WorkLimit {
+  readonly ms: number;
+  readonly timers: Timers;
+}
+
+/**
  * One run's claim on a slot. Its handler has a slot while it works, and none while everything in it waits for a client or a timer, on any
  * number of branches. Without `slots` it always has one. While it has one, the time of `limit` runs.
  */
 export class SlotHolder {
   readonly #slots: PrincipalSlots | undefined;
-  readonly #limit: Pick<WorkLimit, "begin" | "end"> | undefined;
+  readonly #limit: WorkLimit | undefined;
+  readonly #onOver: (error: HoldfastError) => void;
+  #cancelLimit: (() => void) | undefined;
   #holds = true;
   #ended = false;
   /** Why it waits, and when each of its waits ends by itself (epoch ms). */
@@ -28,9 +39,15 @@ export class SlotHolder {
   #holdUps = 0;
   #onIdle: () => void = () => undefined;
 
-  constructor(slots: PrincipalSlots | undefined, limit?: Pick<WorkLimit, "begin" | "end">) {
+  /** `onOver` is called when the handler has worked for longer than `limit`. */
+  constructor(
+    slots: PrincipalSlots | undefined,
+    limit?: WorkLimit,
+    onOver: (error: HoldfastError) => void = () => undefined,
+  ) {
     this.#slots = slots;
     this.#limit = limit;
+    this.#onOver = onOver;
     this.#beginLimit();
   }
 
@@ -147,7 +164,7 @@ export class SlotHolder {
   #give(): void {
     if (!this.#holds) return;
     this.#holds = false;
-    this.#limit?.end();
+    this.#endLimit();
     this.#slots?.give();
   }
 
@@ -177,7 +194,7 @@ export class SlotHolder {
   /** Our own code delays the handler: that time does not count as work. Returns a function to call when it is over. */
   holdUp(): () => void {
     this.#holdUps++;
-    this.#limit?.end();
+    this.#endLimit();
     return () => {
       this.#holdUps--;
       this.#beginLimit();
@@ -185,39 +202,14 @@ export class SlotHolder {
   }
 
   #beginLimit(): void {
-    if (this.#holds && this.#holdUps === 0) this.#limit?.begin();
-  }
-}
-
-export interface WorkLimitSetup {
-  readonly ms: number;
-  readonly timers: Timers;
-}
-
-/**
- * How long a handler may work without a break. Waits do not count, and the time starts again after each. So it does not matter whether the
- * handler stayed in memory meanwhile, or was dropped and runs again.
- */
-export class WorkLimit {
-  readonly #setup: WorkLimitSetup;
-  readonly #onOver: (error: HoldfastError) => void;
-  #cancelTimer: (() => void) | undefined;
-
-  constructor(setup: WorkLimitSetup, onOver: (error: HoldfastError) => void) {
-    this.#setup = setup;
-    this.#onOver = onOver;
+    if (this.#limit === undefined || !this.#holds || this.#holdUps > 0) return;
+    const { ms, timers } = this.#limit;
+    this.#cancelLimit ??= timers.after(ms, () => this.#onOver(attemptTimeout(ms)));
   }
 
-  /** The handler begins to work. */
-  begin(): void {
-    const { ms, timers } = this.#setup;
-    this.#cancelTimer ??= timers.after(ms, () => this.#onOver(attemptTimeout(ms)));
-  }
-
-  /** Everything waits, or the run is over. */
-  end(): void {
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
+  #endLimit(): void {
+    this.#cancelLimit?.();
+    this.#cancelLimit = undefined;
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../task/fault.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
-import { nextTurn } from "../next-turn.ts";
+import { nextTurn } from "../wait-for.ts";
 import type { RuntimeSettings } from "../options.ts";
 
 type LineLimits = Pick<

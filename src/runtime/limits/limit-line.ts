@@ -1,6 +1,6 @@
 import type { LimitAnswer, LimitCall, LimitHolder, LimitJoin, LimitStore } from "../../store/limits.ts";
 import type { Clock } from "../clock.ts";
-import { nextTurn } from "../next-turn.ts";
+import { nextTurn } from "../wait-for.ts";
 import { untilStoreAnswers } from "../observed-store.ts";
 
 /**

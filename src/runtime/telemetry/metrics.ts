@@ -1,6 +1,6 @@
 import type { AdminStore, QueueLength } from "../../store/admin-store.ts";
 import { type TaskWait, waitsForOf } from "../../task/task-line.ts";
-import { nextTurn } from "../next-turn.ts";
+import { nextTurn } from "../wait-for.ts";
 import type { WaitingDeliveries } from "../../store/outbox.ts";
 import type { TaskCommandName } from "../../task/command.ts";
 import type { ServerEvent } from "../events/server-event.ts";
