@@ -21,7 +21,7 @@ import { selectTasks } from "./select-tasks.ts";
 import { mostReports, nodesIn, ActivitySum } from "./activity-of.ts";
 import { listed, showTask, filePartOf } from "./show-task.ts";
 import { deliveriesIn } from "./webhooks.ts";
-import { failuresOf, incidentsIn } from "./incidents.ts";
+import { failuresOf } from "./incidents.ts";
 import { UsageReads } from "./usage.ts";
 import { Timeline } from "./timeline.ts";
 import { nextTurn } from "../runtime/wait-for.ts";
@@ -40,12 +40,19 @@ export function createAdmin(services: RunnerServices, runner = new BulkRunner(se
   const jobs = new BulkActs(services, runner);
   const { store, now } = services;
   const sessions = new OperatorSessions(ledgerIn(store, now), { now, elapsed: () => systemClock.elapsed() });
-  const has = readsOf(services, jobs, sessions);
+  const usage = new UsageReads(store, now);
+  const has = readsOf(services, { jobs, sessions, usage });
   const admin: Admin = {
     ...methodsOf<AdminReads>(reads, (operation, input, signal) => call(has, operation, input, signal)),
     as(actor) {
       const does = new Acts(services, { jobs, sessions }, actor);
-      return methodsOf<AdminActs>(acts, (operation, input) => call(does, operation, input));
+      return methodsOf<AdminActs>(acts, async (operation, input) => {
+        try {
+          return await call(does, operation, input);
+        } finally {
+          usage.forget();
+        }
+      });
     },
   };
   keepSessions(admin, sessions);
@@ -55,11 +62,9 @@ export function createAdmin(services: RunnerServices, runner = new BulkRunner(se
 
 function readsOf(
   { store, blobs, operatorOwner, now, after }: RunnerServices,
-  jobs: BulkActs,
-  sessions: OperatorSessions,
+  { jobs, sessions, usage }: { jobs: BulkActs; sessions: OperatorSessions; usage: UsageReads },
 ): AdminReads {
   const ends = new EndedCounts(mostCounted, now);
-  const usage = new UsageReads(store, now);
   return {
     async list({ limit = 50, after: last = null, ...selection } = {}) {
       const page = await readToShow(store, (from) => selectTasks(from, selection, limit, last));
@@ -81,7 +86,7 @@ function readsOf(
     },
     counts: () => readToShow(store, (from) => countTasks(adminOf(store), ends, from)),
     failures: async (tool, limit = 1_000) => failuresOf(store, tool, limit),
-    incidents: async ({ tool, limit = 100 } = {}) => incidentsIn(store, now(), { tool, limit }),
+    incidents: (query = {}) => usage.incidents(query),
     callers: (query = {}) => usage.callers(query),
     latency: (tool, { tasks = 200 } = {}) => usage.latency(tool, tasks),
     async webhooks() {

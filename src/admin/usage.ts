@@ -1,10 +1,12 @@
-/** Whose tasks fail and take time, and which steps of a tool are slow: from a bounded number of stored tasks. */
+/** Why tasks fail, whose tasks fail and take time, and which steps of a tool are slow: from a bounded number of stored tasks. */
 
 import type { TaskStore } from "../store/store.ts";
 import { stemOf, type JournalKind } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { adminOf, readToShow } from "./admin-store-of.ts";
 import { newestTasks, adminStateOf } from "./select-tasks.ts";
+import type { Incident } from "./incident-operations.ts";
+import { incidentsIn } from "./incidents.ts";
 import type { Callers, CallersQuery, CallerUsage, StepLatency, ToolLatency } from "./activity.ts";
 
 const mostTasks = 20_000;
@@ -14,6 +16,9 @@ const minuteMs = 60_000;
 /** What took this long (ms) is answered again for this many times as long: however many look, it takes a twentieth of the time. */
 const slowMs = 50;
 const reuse = 20;
+
+/** What is wrong now is known for less than a window waits, after a change, before it looks again (ms). */
+const mostIncidentsMs = 2_000;
 
 /** Different questions to know the answers of. */
 const mostKnown = 100;
@@ -32,6 +37,16 @@ export class UsageReads {
     this.#now = now;
   }
 
+  incidents({ tool, limit = 100 }: { tool?: string; limit?: number }): Promise<readonly Incident[]> {
+    const read = (): Promise<readonly Incident[]> => incidentsIn(this.#store, this.#now(), { tool, limit });
+    return this.#once(`incidents ${limit} ${tool}`, read, mostIncidentsMs);
+  }
+
+  /** An operator has changed something, and looks at what came of it. */
+  forget(): void {
+    this.#known.clear();
+  }
+
   callers(query: CallersQuery): Promise<Callers> {
     const { minutes, by, limit } = query;
     return this.#once(`callers ${minutes} ${by} ${limit}`, () => callersOf(this.#store, this.#now(), query));
@@ -41,7 +56,7 @@ export class UsageReads {
     return this.#once(`latency ${most} ${tool}`, () => latencyOf(this.#store, tool, most));
   }
 
-  #once<T>(question: string, read: () => Promise<T>): Promise<T> {
+  #once<T>(question: string, read: () => Promise<T>, mostMs = Infinity): Promise<T> {
     const from = this.#now();
     const known = this.#known.get(question);
     // The clock may have been set back.
@@ -55,7 +70,7 @@ export class UsageReads {
     const ended = (isKept: boolean): void => {
       const endedAt = this.#now();
       const took = endedAt - from;
-      asked.until = isKept && took >= slowMs ? endedAt + reuse * took : 0;
+      asked.until = isKept && took >= slowMs ? endedAt + Math.min(reuse * took, mostMs) : 0;
     };
     answer.then(
       () => ended(true),

@@ -83,3 +83,28 @@ it("reads thousands of tasks once for all who look, and again for the next if th
   expect(reads).toBe(6);
   await runtime.stop();
 });
+
+it("reads failures once for all who look at incidents, and again soon, or once an operator has changed something", async () => {
+  let [reads, elapsed] = [0, 0];
+  const { store, runtime } = await Process.started({ tools: {} });
+  const causes = store.admin?.causes ?? expect.unreachable();
+  Object.assign(causes, {
+    failed: () => {
+      reads++;
+      elapsed += 1_000; // of tens of thousands
+      return Promise.resolve([]);
+    },
+  });
+  const usage = new UsageReads(store, () => elapsed);
+  await Promise.all([usage.incidents({}), usage.incidents({}), usage.incidents({ limit: 100 })]);
+  elapsed += 1_999;
+  await usage.incidents({});
+  expect(reads).toBe(1);
+  elapsed += 1;
+  await usage.incidents({});
+  expect(reads).toBe(2);
+  usage.forget();
+  await usage.incidents({});
+  expect(reads).toBe(3);
+  await runtime.stop();
+});
