@@ -174,7 +174,7 @@ class DeclaredStepLatency {
   readonly kind = member(entryKind);
   /** Those that ended. */
   readonly count = member(whole);
-  /** From begin to end, tries and pauses included: at the 50th and 95th percentile, and the longest. */
+  /** From start to end, tries and pauses included: at the 50th and 95th percentile, and the longest. */
   readonly p50Ms = member(number);
   readonly p95Ms = member(number);
   readonly maxMs = member(number);

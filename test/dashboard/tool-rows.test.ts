@@ -30,7 +30,7 @@ it("shows each tool with what it did and how its tasks stand, by name", () => {
     {
       most: 10,
       tools: [
-        { tool: "a", ...none, queued: 10, inputRequired: 1, paused: { since: 5, actor: "ann" } },
+        { tool: "a", ...none, queued: 7, inputRequired: 1, paused: { since: 5, actor: "ann" } },
         { tool: "b", ...none, running: 2, paused: null },
       ],
     },
@@ -44,8 +44,8 @@ it("shows each tool with what it did and how its tasks stand, by name", () => {
       ended: [0, 0],
       p50Ms: null,
       now: [
-        { state: "queued", text: "10+ queued" },
-        { state: "input_required", text: "1 needing input" },
+        { state: "queued", text: "7+ queued" },
+        { state: "input_required", text: "1+ needing input" },
       ],
       paused: { since: 5, actor: "ann" },
     },
@@ -54,7 +54,7 @@ it("shows each tool with what it did and how its tasks stand, by name", () => {
       endedCount: 8,
       endedPerMinute: 4,
       failedShare: 0.25,
-      now: [{ state: "running", text: "2 running" }],
+      now: [{ state: "running", text: "2+ running" }], // with those of the other tool, as many as are counted
       paused: null,
     },
   ]);

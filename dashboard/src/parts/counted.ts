@@ -1,11 +1,24 @@
-import type { Counts, ToolCounts } from "../../../src/admin/admin.ts";
+import { type Counts, openCounts, type ToolCounts } from "../../../src/admin/admin.ts";
 
 export type CountName = NonNullable<ToolCounts["estimated"]>[number];
 
-/** The sum of a count over tools: an estimate is rounded, and exact counts end at `most`. */
-export function countText(tools: readonly ToolCounts[], name: CountName, most: Counts["most"]): string {
-  const sum = tools.reduce((total, tool) => total + tool[name], 0);
+/**
+ * The sum of a count over tools, of all that were counted: an estimate is rounded. Exact counts end at `most`: those of ended tasks for each tool,
+ * those of unfinished ones for all together.
+ */
+export function countText(
+  { most, tools: all }: Counts,
+  tools: readonly ToolCounts[],
+  name: CountName,
+): string {
+  const sum = sumOf(tools, [name]);
   if (tools.some(({ estimated = [] }) => estimated.includes(name)))
     return `≈ ${sum.toLocaleString(undefined, { maximumSignificantDigits: 2 })}`;
-  return `${sum.toLocaleString()}${tools.some((tool) => tool[name] >= most) ? "+" : ""}`;
+  const isOpen = openCounts.some((open) => open === name);
+  const isCut = isOpen ? sum > 0 && sumOf(all, openCounts) >= most : tools.some((tool) => tool[name] >= most);
+  return `${sum.toLocaleString()}${isCut ? "+" : ""}`;
+}
+
+function sumOf(tools: readonly ToolCounts[], names: readonly CountName[]): number {
+  return tools.reduce((total, tool) => names.reduce((sum, name) => sum + tool[name], total), 0);
 }

@@ -49,7 +49,7 @@ export function StateCounts({ counts, filter, onChange }: StateCountsProps): JSX
           onClick={() => toggle(state)}
         >
           {stateNames[state]}{" "}
-          <span class="number">{counts && countText(shown, memberOf[state], counts.most)}</span>
+          <span class="number">{counts && countText(counts, shown, memberOf[state])}</span>
         </button>
       ))}
     </div>

@@ -62,7 +62,7 @@ export function StepLatency({ tool }: { readonly tool: string }): JSX.Element {
   return (
     <LoadedTable
       title="Time by step"
-      note={`Steps, questions and other waits of the most recent ${newestEnded} tasks that have ended, from begin to end: tries and pauses are included.`}
+      note={`Steps, questions and other waits of the most recent ${newestEnded} tasks that have ended, from start to end: tries and pauses are included.`}
       loaded={load}
       rows={load.value?.steps}
       keyOf={({ kind, name }) => `${kind} ${name}`}

@@ -15,19 +15,19 @@ export interface ToolRow extends ToolActivity {
 }
 
 /** All known tools, sorted by name. */
-export function toolRows(activity: Activity, { tools, most }: Counts): readonly ToolRow[] {
+export function toolRows(activity: Activity, counted: Counts): readonly ToolRow[] {
   const active = new Map(activity.tools.map((each) => [each.tool, each]));
-  const counted = new Map(tools.map((each) => [each.tool, each]));
-  return [...new Set([...active.keys(), ...counted.keys()])].sort().map((tool) => {
+  const countsOf = new Map(counted.tools.map((each) => [each.tool, each]));
+  return [...new Set([...active.keys(), ...countsOf.keys()])].sort().map((tool) => {
     const did = active.get(tool) ?? idle(tool, activity.minutes);
     const endedCount = did.completed + did.failed + did.cancelled;
-    const counts = counted.get(tool);
+    const counts = countsOf.get(tool);
     return {
       ...did,
       endedCount,
       endedPerMinute: endedCount / Math.max(1, activity.minutes),
       failedShare: endedCount === 0 ? null : did.failed / endedCount,
-      now: counts === undefined ? [] : openTasks(counts, most),
+      now: counts === undefined ? [] : openTasks(counted, counts),
       paused: counts?.paused ?? null,
     };
   });
@@ -48,7 +48,7 @@ function idle(tool: string, minutes: number): ToolActivity {
   };
 }
 
-function openTasks(counts: ToolCounts, most: number): ToolRow["now"] {
+function openTasks(counted: Counts, counts: ToolCounts): ToolRow["now"] {
   const states = [
     ["queued", "queued", "queued"],
     ["waiting", "waiting", "waiting"],
@@ -58,7 +58,7 @@ function openTasks(counts: ToolCounts, most: number): ToolRow["now"] {
   ] as const;
   return states
     .filter(([, name]) => counts[name] > 0)
-    .map(([state, name, words]) => ({ state, text: `${countText([counts], name, most)} ${words}` }));
+    .map(([state, name, words]) => ({ state, text: `${countText(counted, [counts], name)} ${words}` }));
 }
 
 /** A rate with as many digits as are useful. */

@@ -34,12 +34,12 @@ export function TopCallers({ minutes }: { readonly minutes: number }): JSX.Eleme
       ))}
     </div>
   );
-  const tasks = load.value?.tasks ?? 0;
+  const tasks = load.value === undefined ? "" : `${load.value.tasks.toLocaleString()} `;
   return (
     <LoadedTable
       title="Top callers"
       aside={choice}
-      note={`Of ${tasks.toLocaleString()} tasks created in this period, at most the newest 20,000. The time is how long handlers worked on them.`}
+      note={`Of the ${tasks}newest tasks created in this period (at most 20,000). The time is how long handlers worked on them.`}
       loaded={load}
       rows={load.value?.callers}
       keyOf={({ principal }) => JSON.stringify(principal)}
