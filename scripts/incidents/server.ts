@@ -1,19 +1,19 @@
-// A server on a SQLite file, with tools that go wrong: node server.ts DATABASE. It prints its origin.
+// A server with tools that go wrong: node server.ts STORE. It prints its origin.
 import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import { adminToken, serveHttp } from "holdfast/http";
 import { openTelemetry } from "holdfast/opentelemetry";
 import { prometheusMetrics } from "holdfast/prometheus";
-import { sqliteStore } from "holdfast/sqlite";
+import { storeFromUrl } from "holdfast/store";
 
-const [database = ""] = process.argv.slice(2);
+const [store = ""] = process.argv.slice(2);
 const { CONCURRENCY = "64", VERSION = "1", WEBHOOK } = process.env;
 process.once("disconnect", () => process.exit(1));
 
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 const metrics = prometheusMetrics();
 const tasks = createTasks({
-  store: sqliteStore(database),
+  store: storeFromUrl(store),
   telemetry: openTelemetry({ meterProvider: metrics.meterProvider }),
   concurrency: Number(CONCURRENCY),
   unregisteredGraceMs: 60_000,
@@ -64,4 +64,5 @@ const http = await serveHttp(
     metrics: { source: metrics, authenticate: adminToken("token-of-the-recorder", "prometheus") },
   },
 );
+process.once("SIGTERM", () => void http.close().then(() => process.exit(0)));
 process.send?.(new URL(http.url).origin);

@@ -192,6 +192,14 @@ const recordedFires: Readonly<Record<string, { readonly fires: readonly string[]
     "a full disk": { fires: ["StoreFails", "DiskFills"], since: 4 },
     "a blocked loop": { fires: ["EventLoopIsBlocked"], since: 4 },
     "a slow loop": { fires: ["EventLoopIsSlow"], since: 6 },
+    "a process stands still": { fires: ["ProcessTakenForDead"], since: 2 },
+    "many deploys": { fires: ["ProcessesRestart"], since: 5 },
+    "a receiver that is gone for days": { fires: ["WebhookMessagesGivenUp"], since: 3 },
+    "connections that are cut": { fires: ["NotificationsLost"], since: 1 },
+    "a clock that is wrong": { fires: ["ClockIsOff"], since: 1 },
+    "a client that sends nonsense": { fires: ["RequestsRefused"], since: 15 },
+    "a file that others lock": { fires: ["StoreIsSlow"], since: 6 },
+    "a damaged task": { fires: ["TasksDamaged"], since: 4 },
     "a handler that goes on": { fires: ["HandlersLeak"], since: 16 },
   };
 
@@ -202,6 +210,8 @@ it.skipIf(!hasPromtool)(
     const path = new URL("recorded-incidents.json", import.meta.url);
     const recorded = JSON.parse(await readFile(path, "utf8")) as Record<string, RecordedIncident>;
     expect(Object.keys(recorded).toSorted()).toEqual(Object.keys(recordedFires).toSorted());
+    const tried = new Set(Object.values(recordedFires).flatMap(({ fires }) => fires));
+    expect([...tried].toSorted()).toEqual(alerts.map(({ name }) => name).toSorted());
     await promtool(
       Object.entries(recorded).flatMap(([name, { readings, series }]) => {
         const { fires, since } = recordedFires[name] ?? expect.unreachable();
