@@ -134,7 +134,10 @@ class DeclaredConnectOptions {
   readonly headers?: Readonly<Record<string, string>> = value("an object of headers", isObject, {
     secret: true, // a string by mistake may have a token in it
   });
-  /** A bearer token, or a function that returns one and is called before each HTTP request. */
+  /**
+   * A bearer token, or a function that returns one and is called before each HTTP request, and again when the server refuses it: if the
+   * token is another one by then, the request is sent again with it.
+   */
   readonly token?: string | (() => string | undefined | Promise<string | undefined>) = value(
     "a string, or a function that returns one",
     (given) => typeof given === "string" || isFunction(given),

@@ -147,6 +147,23 @@ describe("connecting", () => {
     ).rejects.toMatchObject({ code: "unauthorized" });
   });
 
+  it("sends a request again whose token was replaced while it was under way", async () => {
+    let current = "old";
+    const { server, client } = await setUp({
+      token: () => current,
+      fetch: async (url, init) => {
+        const response = await fetch(url, init);
+        if (response.status === 401) current = "new";
+        return response;
+      },
+    });
+    server.script("tools/call", { status: 401 }, { result: sent }, { status: 401 });
+    expect(await client.callTool("publish_report")).toMatchObject(sent);
+    await expect(client.callTool("publish_report")).rejects.toMatchObject({ code: "unauthorized" });
+    const tokens = server.seen.map(({ headers }) => headers.authorization?.replace("Bearer ", ""));
+    expect(tokens.slice(-3)).toEqual(["old", "new", "new"]);
+  });
+
   it("gives the SDK's client the same callback [X-067]", async () => {
     const keys: string[] = [];
     const { server, client } = await setUp({

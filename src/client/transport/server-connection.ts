@@ -195,11 +195,28 @@ export function sseConnection(
 
 /** Sends the requests to the server, with the tokens of `auth`. */
 function fetchFor(server: URL, options: HttpOptions, clock: ClientClock): FetchLike {
-  const { fetch: given, wrapFetch = (fetchIt) => fetchIt, auth } = options;
+  const { fetch: given, wrapFetch = (fetchIt) => fetchIt, auth, token } = options;
   const fetchIt = wrapFetch(given ?? fetchWithoutTimeout);
   return auth === undefined
-    ? fetchIt
+    ? typeof token === "function"
+      ? withNewerToken(fetchIt, server, token)
+      : fetchIt
     : fetchWithAuth({ auth, server, fetch: fetchIt, requests: options, clock });
+}
+
+/** A request whose token the program has replaced by the time that the server refuses it is sent again, once, with the new one. */
+function withNewerToken(fetchIt: FetchLike, server: URL, token: Token): FetchLike {
+  return async (url, init = {}) => {
+    const response = await fetchIt(url, init);
+    const headers = new Headers(init.headers);
+    const sent = headers.get("authorization");
+    if (response.status !== 401 || sent === null || new URL(url).origin !== server.origin) return response;
+    const read = await readToken(token);
+    if (read === undefined || bearer(read) === sent) return response;
+    await response.body?.cancel();
+    headers.set("authorization", bearer(read));
+    return fetchIt(url, { ...init, headers });
+  };
 }
 
 async function readToken(token: Token): Promise<string | undefined> {
