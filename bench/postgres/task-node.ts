@@ -82,8 +82,8 @@ export class TaskNode implements AsyncDisposable {
     try {
       await this.create(id, { principal });
       for (;;) {
-        changed = Promise.withResolvers();
         await changed.promise;
+        changed = Promise.withResolvers(); // before it is read: what changes meanwhile is not in what is read
         const { task, outcome } = await this.#runtime.get(id, { ...nobody, principal });
         if (!isTerminal(task.state)) continue;
         if (outcome?.kind !== "result") throw new Error(`A task ended unexpectedly: ${JSON.stringify(task)}`);
