@@ -22,7 +22,7 @@ it.each(["tools/list", "initialize"])(
     });
     // It needs no more of them to amend an answer.
     const runtime = { registry, options: defaultSettings };
-    const services = { runtime, policies, subscriptions: {} } as unknown as SessionServices;
+    const services = { runtime, plain: { policies }, subscriptions: {} } as unknown as SessionServices;
     const [client, wire] = InMemoryTransport.createLinkedPair();
     const transport = new DispatchTransport(
       wire,
