@@ -34,6 +34,17 @@ export const limits: Readonly<Record<string, string>> = {
   "postgres wal": "Rows and index entries of the task, its request, its journal and its outcome.",
 };
 
+/** Why the cost along an axis is not flat. */
+export const bends: Readonly<Record<string, string>> = {
+  steps: "A short task bears the cost of its creation and its end in few steps.",
+  results:
+    "A small result bears the whole cost of its task. A large one is written as JSON, stored and read, each of which costs the same for each byte.",
+  processes:
+    "Processes take turns at the lock of the file, and each commits for itself alone, while the lives of one process share its commits. Each also reads what the others changed.",
+  "processes-postgres":
+    "Each node commits for itself alone, with fewer lives in a commit, and hears of the changes of all others. More processes than cores also push each other out of the caches.",
+};
+
 /** What a bench keeps. */
 async function kept<Kept>(name: string): Promise<Kept> {
   return JSON.parse(
@@ -105,7 +116,7 @@ function againstSize({ name, title, of, per, machine, points }: Line): string {
   const most = Math.max(...points.map(({ ratio }) => ratio));
   return `### ${title}
 
-At most ${most.toFixed(2)} times the smallest. ${machineText(machine)}.
+At most ${most.toFixed(2)} times the smallest. ${machineText(machine)}.${bends[name] === undefined ? "" : `\n\n${bends[name]}`}
 
 ![Processor time per ${per} against the number of ${of}](./charts/${name}.svg)
 

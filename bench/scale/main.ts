@@ -31,16 +31,18 @@ async function measure(axis: Axis, size: number, folder: string): Promise<Measur
   await using smallest = await axis.open(axis.sizes[0] ?? 1, folder);
   await using point = await axis.open(size, folder);
   await smallest.cost(roundMs / 2);
-  const began = performance.now();
-  await point.cost(roundMs / 2);
-  // A unit that takes many rounds by itself needs fewer of them.
-  const least = performance.now() - began > 10 * roundMs ? 2 : rounds;
   const costs: { readonly cost: number; readonly ratio: number }[] = [];
-  for (let round = 0; round < least; round++) {
+  const round = async (): Promise<void> => {
     const before = await smallest.cost(roundMs);
     const cost = await point.cost(roundMs);
     costs.push({ cost, ratio: cost / before });
-  }
+  };
+  const began = performance.now();
+  await round();
+  // A unit that takes many rounds by itself needs few of them, and none to warm up.
+  const isLong = performance.now() - began > 10 * roundMs;
+  if (!isLong) costs.pop();
+  for (let more = isLong ? 1 : rounds; more > 0; more--) await round();
   return {
     size,
     costUs: median(costs.map(({ cost }) => cost)),
