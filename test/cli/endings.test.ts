@@ -111,6 +111,8 @@ describe("a server that cannot be reached", { timeout: 60_000 }, () => {
     onTestFinished(() => void http.close());
     const { port } = http.address() as AddressInfo;
     expect(await runMain(["doctor", `http://127.0.0.1:${port}/`])).toMatchObject({ code: 6 });
+    const { stderr } = await runMain(["tools", `http://127.0.0.1:${port}/`]);
+    expect(stderr).toContain("not as an MCP server. Check the path. Many servers are at http");
   });
 
   it("because its process ends, which tells what it said; what a terminal would obey is made harmless", async () => {

@@ -142,6 +142,19 @@ it("runs the lines of a pipe in a session", { timeout: 60_000 }, async () => {
   expect((await run("@lines", "call", "count")).stdout).toMatch(/ 2\n$/);
 });
 
+it("has at its prompt what was typed before", { timeout: 60_000 }, async () => {
+  const { run, state } = await user();
+  await run("open", "@page", "--", process.execPath, "-e", counter);
+  const pty = await Pty.holdfast(["@page"], { state });
+  await pty.sees(/^@page>/m);
+  pty.type("call count", keys.enter);
+  await pty.sees(/^\d+ 1\n@page>/m);
+  pty.type(keys.up, keys.enter);
+  await pty.sees(/^\d+ 2\n@page>/m);
+  pty.type("exit", keys.enter);
+  expect(await pty.ends()).toBe(0);
+});
+
 it(
   "tries the earlier protocol with a server that ends on the question for the latest",
   { timeout: 60_000 },

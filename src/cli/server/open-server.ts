@@ -95,7 +95,8 @@ function reasonOf({ message, cause }: TaskClientError, server: FoundServer): str
 
 /** Whether the answer is probably not from an MCP server. */
 function isNoEndpoint({ cause }: TaskClientError): boolean {
-  return cause instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(cause.data.status);
+  const isOther = cause instanceof SdkError && cause.code === SdkErrorCode.ClientHttpUnexpectedContent;
+  return isOther || (cause instanceof SdkHttpError && [400, 404, 405, 406, 415].includes(cause.data.status));
 }
 
 function asTyped({ shown }: FoundServer): string {
