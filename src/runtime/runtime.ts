@@ -14,7 +14,7 @@ import type {
   TaskSnapshot,
   TraceContext,
 } from "../task/record.ts";
-import type { InputAnswer } from "../task/journal.ts";
+import type { InputAnswer, InputMethod, JournalKey } from "../task/journal.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { ArtifactBlobs } from "./blobs/artifact-blobs.ts";
 import type { StoreClock } from "./clock.ts";
@@ -24,7 +24,8 @@ import type { CallExtras } from "./tool/received-request.ts";
 import type { ServerTelemetry, TaskTraces } from "./telemetry/telemetry.ts";
 import type { Registry } from "./tool/registry.ts";
 import type { Tool } from "./tool/tool.ts";
-import type { ContextEffects } from "./execution/make-context.ts";
+import type { QuestionOptions } from "./tool/task-context.ts";
+import type { Read } from "../options/options.ts";
 import type { Watcher } from "./changed-tasks.ts";
 
 /** Who made a task, and through which generation: no other requestor sees the task. A client of several generations is several. */
@@ -47,7 +48,12 @@ export interface CallListener {
 }
 
 /** Asks the client a handler's question and resolves with the answer's result object. */
-export type Ask = ContextEffects["ask"];
+export type Ask = (
+  key: JournalKey,
+  method: InputMethod,
+  params: object,
+  options: Read<QuestionOptions>,
+) => Promise<unknown>;
 
 export interface InlineRun extends CallExtras, CallListener {
   readonly tool: Tool;
