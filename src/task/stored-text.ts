@@ -147,14 +147,19 @@ export function cutBytes(text: string, maxBytes: number): string {
 const longestMark = 30;
 
 /** An encrypted text: `enc2:`, the id of its key, and the ciphertext. No JSON text begins like this. */
-const form = /^enc2:[\w-]{1,32}:[\w-]{38,}$/;
+const beginning = /^enc2:[\w-]{1,32}:[\w-]{38}/;
+
+const notInCiphertext = /[^\w-]/g;
 
 /** What operators without keys see instead of an encrypted text. */
 export const encryptedText = "(encrypted)";
 
 /** Whether a text is encrypted: only an encrypted store (`encryptedStore`) can read it. */
 export function isSealed(text: string): boolean {
-  return form.test(text);
+  const begun = beginning.exec(text);
+  if (begun === null) return false;
+  notInCiphertext.lastIndex = begun[0].length; // one expression for all would need a stack as long as the text
+  return !notInCiphertext.test(text);
 }
 
 /** An encrypted text that cannot be decrypted. */

@@ -24,6 +24,12 @@ describe("sealed texts", () => {
     );
   });
 
+  test("may be as long as a large result", () => {
+    const text = "x".repeat(16 * 1024 * 1024);
+    expect(open(seal(text)) === text).toBe(true);
+    expect(isSealed(`${seal(text)}"`)).toBe(false);
+  });
+
   test("have an initialization vector of their own, and say which key it was", () => {
     expect(seal("a")).not.toBe(seal("a"));
     expect(seal("a")).toMatch(/^enc2:k1:[\w-]+$/);
