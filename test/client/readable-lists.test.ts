@@ -77,7 +77,7 @@ it("leaves out the schema of an output that is no object, where it has to be one
 it("reads the introduction of a server that says less than it must, or says it otherwise", () => {
   expect(read("initialize", { protocolVersion: "2025-06-18" })).toEqual({
     protocolVersion: "2025-06-18",
-    capabilities: {},
+    capabilities: { tools: {} },
     serverInfo: { name: "unknown", version: "unknown" },
   });
   const capabilities = { tools: true, logging: false, prompts: [], resources: { subscribe: true } };

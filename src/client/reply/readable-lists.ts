@@ -128,9 +128,9 @@ export class ReadableLists {
   }
 }
 
-/** What a server says of itself, as far as it can be read. */
+/** What a server says of itself, as far as it can be read. One that does not say what it can do is asked for tools. */
 function introduction({ capabilities: given, serverInfo, ...rest }: JsonObject): JsonObject {
-  const declared = isJsonObject(given) ? Object.entries(given) : [];
+  const declared = Object.entries(isJsonObject(given) ? given : { tools: {} });
   const capabilities = declared.flatMap(([name, value]) =>
     isJsonObject(value) ? [[name, value]] : value === true ? [[name, {}]] : [],
   );
