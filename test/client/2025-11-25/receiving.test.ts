@@ -295,7 +295,7 @@ describe("a client that takes tasks", () => {
   it("gives the store free when it cannot connect", async () => {
     const store = memoryStore();
     const receiveTasks = { store };
-    const refused = setUpCore({ receiveTasks, onInput: async () => accept }, { tasks: 5 });
+    const refused = setUpCore({ receiveTasks, onInput: async () => accept }, { tools: { listChanged: 5 } });
     await expect(refused).rejects.toMatchObject({ code: "protocol" });
   });
 });
