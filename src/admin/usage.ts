@@ -39,7 +39,7 @@ export class UsageReads {
 
   incidents({ tool, limit = 100 }: { tool?: string; limit?: number }): Promise<readonly Incident[]> {
     const read = (): Promise<readonly Incident[]> => incidentsIn(this.#store, this.#now(), { tool, limit });
-    return this.#once(`incidents ${limit} ${tool}`, read, mostIncidentsMs);
+    return this.#once(["incidents", limit, tool], read, mostIncidentsMs);
   }
 
   /** An operator has changed something, and looks at what came of it. */
@@ -49,14 +49,15 @@ export class UsageReads {
 
   callers(query: CallersQuery): Promise<Callers> {
     const { minutes, by, limit } = query;
-    return this.#once(`callers ${minutes} ${by} ${limit}`, () => callersOf(this.#store, this.#now(), query));
+    return this.#once(["callers", minutes, by, limit], () => callersOf(this.#store, this.#now(), query));
   }
 
   latency(tool: string, most: number): Promise<ToolLatency> {
-    return this.#once(`latency ${most} ${tool}`, () => latencyOf(this.#store, tool, most));
+    return this.#once(["latency", most, tool], () => latencyOf(this.#store, tool, most));
   }
 
-  #once<T>(question: string, read: () => Promise<T>, mostMs = Infinity): Promise<T> {
+  #once<T>(parts: readonly unknown[], read: () => Promise<T>, mostMs = Infinity): Promise<T> {
+    const question = JSON.stringify(parts); // a tool may be called "undefined"
     const from = this.#now();
     const known = this.#known.get(question);
     // The clock may have been set back.

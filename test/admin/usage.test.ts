@@ -106,5 +106,7 @@ it("reads failures once for all who look at incidents, and again soon, or once a
   usage.forget();
   await usage.incidents({});
   expect(reads).toBe(3);
+  await usage.incidents({ tool: "undefined" }); // another question, whatever the tool is called
+  expect(reads).toBe(4);
   await runtime.stop();
 });

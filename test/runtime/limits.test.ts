@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { LimitLine } from "../../src/runtime/limits/limit-line.ts";
 import type { LimitName } from "../../src/runtime/limits/limit-name.ts";
 import type { LimitStore } from "../../src/store/limits.ts";
 import type { TaskSnapshot } from "../../src/task/record.ts";
@@ -358,4 +359,32 @@ it("wrong limits are refused, each with what is wrong", async () => {
   await expect(start({ api: {} })).rejects.toThrow("limits.api limits nothing");
   await expect(start({ api: { concurrency: 0 } })).rejects.toThrow("concurrency must be");
   await expect(start({ api: { perHour: 5 } })).rejects.toThrow("perHour");
+});
+
+it("asks for whoever waits just when the last call of its limit has ended", async () => {
+  const line = new LimitLine({
+    ...{
+      name: "api",
+      concurrency: 1,
+      perMinute: null,
+      clock: new FakeClock(),
+      stopped: new AbortController().signal,
+    },
+    onError: expect.unreachable,
+    store: {
+      call: async ({ joins }) => ({ ok: true, granted: joins, waiting: 0, againMs: null }),
+      ofTask: async () => [],
+    },
+  });
+  const wait = (entry: string, granted: () => void): unknown =>
+    line.wait(
+      { taskId: "task", entry, token: "token", turnOf: "" },
+      { granted, waits: expect.unreachable, failed: () => expect.unreachable() },
+    );
+  const second = new Promise<void>((resolve) =>
+    wait("one", () => queueMicrotask(() => wait("two", resolve))),
+  );
+  await expect(Promise.race([second.then(() => "granted"), rest().then(() => "forgotten")])).resolves.toBe(
+    "granted",
+  );
 });

@@ -99,7 +99,7 @@ export class LimitLine {
     this.#again = true;
     if (this.#asks) return;
     this.#asks = true;
-    void this.#ask().finally(() => (this.#asks = false));
+    void this.#ask();
   }
 
   async #ask(): Promise<void> {
@@ -108,16 +108,17 @@ export class LimitLine {
     while (this.#again && !stopped.aborted) {
       this.#again = false;
       this.#stopTimers();
-      if (this.#hasNothing) return; // each call stores the name, in which whoever was erased may stand
+      if (this.#hasNothing) break; // each call stores the name, in which whoever was erased may stand
       try {
         this.#settle(await this.#call());
       } catch (error) {
-        if (stopped.aborted) return; // whoever waits was released
+        if (stopped.aborted) break; // whoever waits was released
         onError(error);
         for (const { told } of this.#waiters.values()) told.failed(error);
         this.#waiters.clear();
       }
     }
+    this.#asks = false; // at once: who looks in between would wait for an answer that nobody asks for
   }
 
   async #call(): Promise<LimitAnswer & { readonly isLate: boolean }> {
