@@ -370,7 +370,7 @@ it("asks for whoever waits just when the last call of its limit has ended", asyn
       clock: new FakeClock(),
       stopped: new AbortController().signal,
     },
-    onError: expect.unreachable,
+    onError: () => expect.unreachable(),
     store: {
       call: async ({ joins }) => ({ ok: true, granted: joins, waiting: 0, againMs: null }),
       ofTask: async () => [],
