@@ -363,13 +363,11 @@ it("wrong limits are refused, each with what is wrong", async () => {
 
 it("asks for whoever waits just when the last call of its limit has ended", async () => {
   const line = new LimitLine({
-    ...{
-      name: "api",
-      concurrency: 1,
-      perMinute: null,
-      clock: new FakeClock(),
-      stopped: new AbortController().signal,
-    },
+    name: "api",
+    concurrency: 1,
+    perMinute: null,
+    clock: new FakeClock(),
+    stopped: new AbortController().signal,
     onError: () => expect.unreachable(),
     store: {
       call: async ({ joins }) => ({ ok: true, granted: joins, waiting: 0, againMs: null }),
