@@ -1,7 +1,8 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { rest } from "../../src/testing/clocks.ts";
 import { connect } from "../../src/client/connect.ts";
 import type { ServerTarget } from "../../src/client/transport/server-connection.ts";
 
@@ -120,26 +121,75 @@ it.each(["application/json", "text/event-stream"] as const)(
   },
 );
 
-it.each<[string, string, number, string]>([
-  ["a stream that ends", "text/event-stream", 200, "connection"],
-  ["HTTP 202", "text/plain", 202, "protocol"],
-])("ends a read that %s leaves without an answer", async (_, type, status, code) => {
-  const protocolVersion = "2025-11-25";
+/** A server of 2025-11-25 whose answers to all but the handshake are what `respond` does. */
+async function respondingWith(
+  respond: (request: IncomingMessage, response: ServerResponse, id: unknown) => unknown,
+): Promise<string> {
   const server = createServer((request, response) => {
     let body = "";
     request.on("data", (text: Buffer) => (body += text.toString()));
     request.on("end", () => {
       const { id, method } = body === "" ? {} : (JSON.parse(body) as { id?: unknown; method?: string });
-      if (id === undefined) return response.writeHead(body === "" ? 405 : 202).end();
-      if (method === "resources/read") return response.writeHead(status, { "content-type": type }).end();
+      if (method !== undefined && id === undefined) return response.writeHead(202).end();
+      if (method !== "initialize") return respond(request, response, id);
+      const result = { ...initialized, protocolVersion: "2025-11-25" };
       return response
         .writeHead(200, { "content-type": "application/json" })
-        .end(JSON.stringify({ jsonrpc: "2.0", id, result: { ...initialized, protocolVersion } }));
+        .end(JSON.stringify({ jsonrpc: "2.0", id, result }));
     });
   });
-  const client = await connect(await addressOf(server), { protocolVersion });
+  return addressOf(server);
+}
+
+it.each<[string, string, number, string]>([
+  ["a stream that ends", "text/event-stream", 200, "connection"],
+  ["HTTP 202", "text/plain", 202, "protocol"],
+])("ends a read that %s leaves without an answer", async (_, type, status, code) => {
+  const server = await respondingWith(({ method }, response) =>
+    method === "POST"
+      ? response.writeHead(status, { "content-type": type }).end()
+      : response.writeHead(405).end(),
+  );
+  const client = await connect(server, { protocolVersion: "2025-11-25" });
   onTestFinished(() => client.close());
   await expect(client.readResource("a://b")).rejects.toMatchObject({ code });
+});
+
+it("waits for the answer to a request that the SDK's client resumes", async () => {
+  const server = await respondingWith(({ method, headers }, response) => {
+    if (method !== "GET" || headers["last-event-id"] !== "7") return response.writeHead(405).end();
+    const answer = JSON.stringify({ jsonrpc: "2.0", id: 0, result: { content: [] } });
+    return response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${answer}\n\n`);
+  });
+  const client = await connect(server, { protocolVersion: "2025-11-25" });
+  onTestFinished(() => client.close());
+  const call = { method: "tools/call", params: { name: "a" } } as const;
+  const result = await client.sdk.request(call, { resumptionToken: "7" });
+  expect(result).toEqual({ content: [] });
+});
+
+it("reports nothing of a stream that ends after its request was cancelled", async () => {
+  const ended = Promise.withResolvers<void>();
+  const open: ServerResponse[] = [];
+  const server = await respondingWith(({ method }, response) => {
+    if (method !== "POST" || open.length > 0) return response.writeHead(405).end();
+    open.push(response);
+    return response.writeHead(200, { "content-type": "text/event-stream" }).write(": it goes on\n\n");
+  });
+  const errors: unknown[] = [];
+  const client = await connect(server, { protocolVersion: "2025-11-25" });
+  client.sdk.onerror = (error) => errors.push(error);
+  onTestFinished(() => client.close());
+  const cancel = new AbortController();
+  const read = client.sdk.readResource({ uri: "a://b" }, { signal: cancel.signal });
+  await vi.waitUntil(() => open.length > 0);
+  cancel.abort();
+  await expect(read).rejects.toThrow();
+  for (const response of open) response.once("close", ended.resolve).end();
+  await ended.promise;
+  await client.sdk.ping().catch(() => undefined);
+  await rest(); // what came before has been read
+  expect(errors).toMatchObject([{ data: { status: 405 } }]); // of the ping
 });
 
 it("settles requests of the SDK's client as well", async () => {

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { expect, it } from "vitest";
-import { problemsOf, ReadableLists } from "../../src/client/reply/readable-lists.ts";
+import { problemsOf, ReadableLists, withParts } from "../../src/client/reply/readable-lists.ts";
 
 const good = { name: "add", inputSchema: { type: "object", properties: { a: { type: "number" } } } };
 
@@ -85,6 +85,14 @@ it("reads the introduction of a server that says less than it must, or says it o
     capabilities: { tools: {}, resources: { subscribe: true } },
     serverInfo: { name: "careless", version: "2" },
   });
+});
+
+it("takes only from itself what it keeps in _meta: a server could replace any part of an answer, unread", () => {
+  const parts = { "holdfast/parts": { contents: 5 } };
+  const answer = { contents: [], _meta: { ...parts, own: 1 } };
+  expect(withParts(read("resources/read", answer))).toEqual({ contents: [], _meta: { own: 1 } });
+  const list = read("tools/list", { tools: [good], _meta: { "holdfast/problems": [{ toString: 1 }] } });
+  expect(problemsOf(list)).toEqual([]);
 });
 
 it("leaves everything else as it is: other answers, errors, lists that are none", () => {

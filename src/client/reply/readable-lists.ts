@@ -80,6 +80,14 @@ const introductionLevels = 6;
 
 const problemsKey = "holdfast/problems";
 
+/** A result in which only this program can have written what it keeps in `_meta`. */
+function withoutOwnKeys(result: JsonObject): JsonObject {
+  const meta = metaOf(result);
+  if (!(partsKey in meta) && !(problemsKey in meta)) return result;
+  const { [partsKey]: _parts, [problemsKey]: _problems, ..._meta } = meta;
+  return { ...result, _meta };
+}
+
 /** What is wrong with a list that was read piece by piece; empty if nothing is. */
 export function problemsOf(list: unknown): readonly string[] {
   const problems = metaOf(list)[problemsKey];
@@ -111,14 +119,14 @@ export class ReadableLists {
     const method = this.#asked.get(id);
     this.#asked.delete(id);
     if (method === undefined || !isJSONRPCResultResponse(message)) return message;
-    const { result } = message;
+    const result = withoutOwnKeys(message.result);
     const kind = kinds[method];
     if (kind !== undefined)
       return { ...message, result: readable(result, this.#isEarlier ? inEarlierRevisions(kind) : kind) };
     const read = reads[method];
     if (read !== undefined) {
       const { [read.member]: parts } = result;
-      if (!Array.isArray(parts) || parts.every(read.isPart)) return message;
+      if (!Array.isArray(parts) || parts.every(read.isPart)) return { ...message, result };
       const sent = { [partsKey]: { [read.member]: parts } };
       return { ...message, result: withMeta({ ...result, [read.member]: [] }, sent) };
     }

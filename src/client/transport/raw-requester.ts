@@ -130,22 +130,35 @@ export class RawRequester {
     await this.#connection.transport.start();
   }
 
-  /** Sends a message of the SDK's client, again if the server had lost the session. */
+  /** Sends a message of the SDK's client. */
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (isJSONRPCNotification(message)) this.#asked.delete(message.params?.["requestId"] as RequestId); // it is cancelled
+    // The SDK's transport returns before it has the stream of a request that it resumes.
+    if (!isJSONRPCRequest(message) || options?.resumptionToken !== undefined)
+      return this.#sendInSession(message, options);
+    try {
+      await this.#sendInSession(message, this.#answeredInAnyCase(message.id, options));
+    } catch (error) {
+      this.#asked.delete(message.id);
+      throw error;
+    }
+    const { responses } = this.#connection;
+    if (responses === undefined || responses.takeStream(message.id)) return;
+    this.#unanswered(unreadableAnswer(message.id, noAnswerText));
+  }
+
+  /** Sends it again if the server had lost the session. */
+  async #sendInSession(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     this.#renewal.observe(message);
     const { session } = this;
-    const withEnd = isJSONRPCRequest(message) ? this.#answeredInAnyCase(message.id, options) : options;
     try {
-      await this.#transmit(message, withEnd);
+      await this.#transmit(message, options);
     } catch (error) {
       const renewed = await this.#renewal.renewAfter(error, session);
       if (renewed?.kind !== "value") throw error;
       // An answer belongs to a request of the lost session.
-      if (!isJSONRPCResponse(message)) await this.#transmit(message, withEnd);
+      if (!isJSONRPCResponse(message)) await this.#transmit(message, options);
     }
-    const { responses } = this.#connection;
-    if (!isJSONRPCRequest(message) || responses === undefined || responses.takeStream(message.id)) return;
-    this.#unanswered(unreadableAnswer(message.id, noAnswerText));
   }
 
   /** The SDK's client would wait for ever for the answer on a stream that has ended without it, and is not resumed. */
