@@ -191,3 +191,16 @@ it("nothing of a handler that has returned tries a step again, or reports", asyn
   expect(tries).toBe(1);
   expect(await process.store.logs?.read(id, "log", 0, 10)).toEqual([]);
 });
+
+it("says what a step lacks that has no function", async () => {
+  const order: Handler = async (_, task) => {
+    try {
+      return text(await task.step("send mail", undefined as never));
+    } catch (error) {
+      return text(String(error));
+    }
+  };
+  const process = await Process.started({ tools: { order } });
+  const said = 'TypeError: task.step needs a key and a function: task.step("query", () => …).';
+  expect(bodyOf(await process.ended(await process.callId("order")))).toEqual(text(said));
+});

@@ -69,7 +69,10 @@ describe("a run without a task", () => {
   it("begins nothing after its handler has returned, or its caller has left", async () => {
     const ended = new Run(names);
     ended.end(false);
-    await expect(ended.begin()).rejects.toMatchObject({ code: "fenced" });
+    await expect(ended.begin()).rejects.toMatchObject({
+      code: "fenced",
+      message: "The handler of this task has returned. Await in it what it starts: the rest is lost.",
+    });
     expect([ended.life.state, ended.signal.aborted]).toEqual(["ended", false]);
     const left = new Run(names);
     left.life.fence(new Error("gone"));

@@ -8,6 +8,7 @@ import { connect } from "holdfast/client";
 import { createFetchHandler, createNodeHandler, serveHttp } from "holdfast/http";
 import { memoryStore } from "holdfast/memory";
 import { prometheusMetrics } from "holdfast/prometheus";
+import { postgresStore } from "holdfast/postgres";
 import { sqliteStore } from "holdfast/sqlite";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it } from "vitest";
@@ -94,6 +95,19 @@ it.each<[string, () => unknown, ...string[]]>([
     'sqliteStore has no option "maxSize"',
   ],
   ["a path that is none", () => sqliteStore(misuse(undefined)), "sqliteStore needs the path of a file"],
+  [
+    "a URL for a path",
+    () => sqliteStore("postgres://u:p@db/tasks"),
+    "not a URL with postgres://",
+    "postgresStore",
+  ],
+  ["a URL of a file", () => sqliteStore("file:///var/tasks.db"), "not a URL with file://", "Give it a path"],
+  [
+    "a path for a URL",
+    () => postgresStore("tasks.db"),
+    "postgresStore needs a URL: postgres://HOST/DATABASE",
+  ],
+  ["a URL that is none", () => postgresStore(misuse(undefined)), "postgresStore needs a URL"],
   ["a rule of scopes", () => resourceWith({ scopes: { tool: {} } }), 'scopes has no option "tool"', "tools?"],
   ["an option of oauthResource", () => resourceWith({ scope: {} }), "Did you mean scopes?"],
   [

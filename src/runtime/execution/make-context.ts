@@ -146,7 +146,8 @@ export function makeContext(
       return entry(runThreadStep(of, key, second, third));
     }
     const [options, fn] = typeof second === "function" ? [{}, second] : [second, third as StepFn<unknown>];
-    if (fn === undefined) throw new TypeError("task.step needs a function");
+    if (typeof fn !== "function")
+      throw new TypeError('task.step needs a key and a function: task.step("query", () => …).');
     return entry(runStep(effects, key, readStepOptions(options), fn));
   }
 
@@ -244,8 +245,8 @@ function withUrl<T extends object>(wait: T, url: () => string): T {
   return Object.defineProperty(wait, "url", urlMember);
 }
 
-function isForThread(given: object): given is ThreadStepOptions {
-  return "worker" in given;
+function isForThread(given: unknown): given is ThreadStepOptions {
+  return typeof given === "object" && given !== null && "worker" in given;
 }
 
 /**

@@ -151,7 +151,10 @@ export class RunLife extends Scheduler<End> {
   /** Why what is asked about is over for the handler; undefined if it is not. */
   refusal(asked: Asked): Error | undefined {
     if (this.verdict(asked) !== "rejects") return undefined;
-    if (this.hasReturned) return new HoldfastError("fenced", "The handler of this task has returned.");
+    if (this.hasReturned) {
+      const problem = "The handler of this task has returned. Await in it what it starts: the rest is lost.";
+      return new HoldfastError("fenced", problem);
+    }
     return this.over.reason as Error;
   }
 

@@ -111,7 +111,7 @@ export async function withPatience<T>(
 export function unusableAt(url: string, error: unknown): HoldfastError {
   if (error instanceof HoldfastError && error.code !== "store_failed") return error;
   const cause = error instanceof HoldfastError ? error.cause : error;
-  const problem = `${withoutPassword(url)} cannot be used: ${messageOf(cause)}.`;
+  const problem = `${withoutPassword(url) || "The database that PGHOST and PGDATABASE name"} cannot be used: ${messageOf(cause)}.`;
   return new HoldfastError("store_unusable", problem, { cause: error });
 }
 

@@ -1,3 +1,4 @@
+import { HoldfastError } from "../../task/fault.ts";
 import type { TimeSpan } from "../../task/time.ts";
 import {
   assertOptions,
@@ -96,6 +97,9 @@ export interface Settings {
 /** Throws `configuration` for invalid options. */
 export function settingsOf(url: string, options: PostgresStoreOptions): Settings {
   assertOptions("postgresStore", options, postgresStoreOptions);
+  // The driver takes anything else for the path of a URL, and then looks for a host called "base". Without any text it reads PGHOST and the like.
+  if (typeof url !== "string" || (url !== "" && !isPostgresUrl(url)))
+    throw new HoldfastError("configuration", "postgresStore needs a URL: postgres://HOST/DATABASE.");
   const settings = withDefaults<PostgresStoreOptions, "directUrl" | "readUrl" | "preparedStatements">(
     postgresStoreOptions,
     options,

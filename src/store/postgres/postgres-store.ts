@@ -42,7 +42,7 @@ import { PostgresSessions } from "./postgres-sessions.ts";
  * may be that of a pooler in transaction mode, if you also set `directUrl`. It may have several hosts, separated by commas: the server that
  * takes writes is used, also after a failover.
  *
- * Throws `configuration` for an invalid option.
+ * Throws `configuration` for an invalid URL or option.
  */
 export function postgresStore(url: string, options: PostgresStoreOptions = {}): TaskStore {
   return new PostgresStore(url, settingsOf(url, options));

@@ -110,6 +110,17 @@ export function sqliteStore(path: string, options: SqliteStoreOptions = {}): Tas
       "sqliteStore needs the path of a file. To keep tasks in memory only, use memoryStore().",
     );
   }
+  // It would be a relative path: the tasks would be in a folder of that name, and the password in its name.
+  const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(path)?.[1]?.toLowerCase();
+  if (scheme !== undefined) {
+    const instead = /^postgres(?:ql)?$/.test(scheme)
+      ? "For Postgres, use postgresStore."
+      : "Give it a path, such as tasks.db.";
+    throw new HoldfastError(
+      "configuration",
+      `sqliteStore needs the path of a file, not a URL with ${scheme}://. ${instead}`,
+    );
+  }
   return new StoreOnSqlite(path, (owner, publisher) => openFile(path, settings, owner, publisher));
 }
 
