@@ -135,7 +135,7 @@ export const faults: Readonly<Record<FaultCode, ErrorHelp>> = {
   },
   step_not_awaited: {
     meaning:
-      "A step failed after its handler had returned; or a step, a call of a tool or a file was left before it had begun, and is lost. The task keeps its result.",
+      "A step failed after its handler had returned; a step, a call of a tool or a file was left before it had begun, and is lost; or a promise of the handler was rejected, and nothing handles that. The task keeps its result, and the process goes on.",
     cause: "The handler did not await it.",
     cure: "Await each step, call and file before the handler returns.",
   },

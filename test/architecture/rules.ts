@@ -113,6 +113,7 @@ export const namesGenerationsIn = "testing";
 
 /** Where the clock, randomness and the environment come in; all other files are given them. */
 export const edges: ReadonlyMap<string, string> = new Map([
+  ["src/runtime/unhandled-rejections.ts", "how Node was told to take rejections"],
   ["src/runtime/clock.ts", "the server's clock: everything that runs is given it, and tests give another"],
   ["src/runtime/exec/exec-options.ts", "programs get variables of the server's own environment"],
   ["src/cli.ts", "what a command has of the world: time, environment, streams"],

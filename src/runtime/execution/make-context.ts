@@ -30,6 +30,7 @@ import { runLoop, runPoll } from "./loop.ts";
 import { neverBegan, readStepOptions, runStep, taskVersion } from "./step.ts";
 import { storeArtifact } from "./store-artifact.ts";
 import { assertOutsideStep, lineSource, notAwaited, type StepEffects } from "./step-try.ts";
+import { giveToHandler } from "../unhandled-rejections.ts";
 import {
   eventOptions,
   questionOptions,
@@ -87,6 +88,12 @@ export function makeContext(
 ): TaskContext {
   const { run, services } = effects;
   const { clock } = services;
+  const handled = <T>(promise: Promise<T>): Promise<T> => {
+    promise.catch((error: unknown) =>
+      giveToHandler(error, { taskId: run.setup.taskId, onError: services.onError }),
+    );
+    return promise;
+  };
   const ask = <T>(
     key: JournalKey,
     method: InputMethod,
@@ -247,15 +254,6 @@ function withUrl<T extends object>(wait: T, url: () => string): T {
 
 function isForThread(given: unknown): given is ThreadStepOptions {
   return typeof given === "object" && given !== null && "worker" in given;
-}
-
-/**
- * A promise that a handler need not await. When an attempt loses its task, its open calls reject, and an unhandled rejection would end the
- * whole server.
- */
-function handled<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined);
-  return promise;
 }
 
 interface Call {

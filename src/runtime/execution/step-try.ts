@@ -1,4 +1,5 @@
 import type { Read } from "../../options/options.ts";
+import { giveToHandler } from "../unhandled-rejections.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { HoldfastError, isFault, type FaultCode } from "../../task/fault.ts";
 import { stemOf, type JournalKey, type WaitReason } from "../../task/journal.ts";
@@ -260,6 +261,7 @@ async function runOnce<T>({ effects, key, options: { timeoutMs }, fn }: Step<T>)
   const { controller: over, release } = followerOf(run.signal);
   const timeout = new AbortController();
   const error = new HoldfastError("step_timeout", `Step "${key}" took longer than ${timeoutMs} ms.`);
+  giveToHandler(error); // a fetch with the signal may be one that nobody awaits
   let stopTimer = (): void => undefined;
   const late = new Promise<never>((_, reject) => {
     stopTimer = services.clock.after(timeoutMs, () => {

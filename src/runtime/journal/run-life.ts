@@ -6,6 +6,7 @@ import type { RuntimeSettings } from "../options.ts";
 import type { Services } from "../services.ts";
 import type { RunTrace } from "../telemetry/telemetry.ts";
 import type { Timers } from "../timers.ts";
+import { giveToHandler } from "../unhandled-rejections.ts";
 import { runVersions, type RunVersions } from "../tool/tool-config.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { TaskLines } from "./task-lines.ts";
@@ -219,6 +220,7 @@ export class RunLife extends Scheduler<End> {
 
   /** The author's listeners run before this returns. */
   #tellToEnd(reason: unknown): void {
+    giveToHandler(reason);
     this.#inOwnContext(() => this.#abort.abort(reason));
   }
 }
