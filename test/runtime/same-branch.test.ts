@@ -237,3 +237,31 @@ it("an answer that comes while a replay is on its way to the question ends befor
   reading.open();
   await expectAgain(second, id, "answer", branches);
 });
+
+it.each([
+  ["after them", "refused", -1],
+  ["while they are refused", "refused", 500],
+])(
+  "calls that are refused again and again go on as if nothing else ran: a sleep ends %s",
+  async (_, winner, endsAt) => {
+    const endSleep = Promise.withResolvers<void>();
+    const branches: Branches = (task) => {
+      const sleep = task.sleep("limit", 1_000);
+      const refused = async (): Promise<void> => {
+        for (let n = 0; n < 2_000; n++) {
+          if (n === endsAt) endSleep.resolve();
+          await task.sleep("limit", 1).catch(() => undefined);
+        }
+      };
+      return { sleep, refused: refused() };
+    };
+    const process = await started(branches);
+    const id = await process.callId("race");
+    if (endsAt < 0) await process.journalHas(id, "saw refused");
+    else await endSleep.promise;
+    await process.clock.advance(1_000);
+    await process.journalHas(id, `saw ${winner}`);
+    for (let n = 0; n < 20; n++) await rest();
+    await expectAgain(process, id, winner, branches);
+  },
+);

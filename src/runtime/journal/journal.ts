@@ -40,6 +40,7 @@ export class Journal {
   readonly #unreplayed: Set<string>;
   /** Changes of the task that the handler may wait for. */
   readonly #updates = new Set<Promise<unknown>>();
+  #pauses = 0;
   #running = false;
   #justReleased = false;
 
@@ -177,6 +178,16 @@ export class Journal {
     return update;
   }
 
+  /** The handler goes on in another turn of the event loop as if it went on in this one: no end reaches it before. */
+  pausing(turn: Promise<void>): Promise<void> {
+    this.#pauses++;
+    this.#updates.add(turn);
+    return turn.finally(() => {
+      this.#pauses--;
+      this.#updates.delete(turn);
+    });
+  }
+
   /** A write, or a read, has returned this record. */
   saw(task: TaskRecord): void {
     this.#others.saw(task);
@@ -275,7 +286,7 @@ export class Journal {
         await end.read();
         continue; // by now an earlier one may have come
       }
-      if (this.#unreplayed.size > 0) await this.#handlerRests();
+      if (this.#unreplayed.size > 0 || this.#pauses > 0) await this.#handlerRests();
       else if (this.#justReleased) await nextTurn();
       if (!this.#slot.holds) await this.#slot.take();
       if (!this.#scheduler.deliver(end)) continue; // the same

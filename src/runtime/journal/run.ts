@@ -18,7 +18,7 @@ import type { LineSource } from "./task-lines.ts";
 import { SlotHolder, type BeginWait } from "./slot-holder.ts";
 
 /** Calls of a handler that are refused in one turn of the event loop. */
-const mostInTurn = 64;
+const mostInTurn = 256;
 
 /**
  * One run of a handler, and its journal as used by the task context. It holds a task from the start, from its promotion on, or never: then
@@ -126,7 +126,8 @@ export class Run {
       return await call;
     } catch (error) {
       if (this.#refused === 0) setImmediate(() => (this.#refused = 0));
-      if (++this.#refused % mostInTurn === 0) await this.#slot.whileBeginning(nextTurn);
+      if (++this.#refused % mostInTurn === 0)
+        await this.#slot.whileBeginning(() => this.#task?.journal.pausing(nextTurn()) ?? nextTurn());
       throw error;
     } finally {
       if (this.life.stops("see")) await this.#stopHere();
