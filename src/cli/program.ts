@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { packageVersion } from "../task/package.ts";
 import { givenTo } from "./arguments/rewrite-argv.ts";
 import { type CommandName, type Given, groups } from "./commands.ts";
+import { didYouMean } from "./arguments/words.ts";
 import type { Context } from "./context.ts";
 import { addParts, type DeclaredCommand, exampleText, layOutHelp } from "./declare.ts";
 import { type ExitCode, UsageError } from "./errors.ts";
@@ -83,7 +84,15 @@ export async function makeProgram(
     }
   const admin = program.commands.find((each) => each.name() === "admin") ?? program;
   admin.allowExcessArguments().action(() => {
-    throw new UsageError(`Give a command after the store: ${[...adminActions(program)].join(", ")}.`);
+    const actions = [...adminActions(program)];
+    const [, word] = admin.args;
+    if (word !== undefined) {
+      const meant = didYouMean(word, actions);
+      throw new UsageError(
+        `There is no command ${JSON.stringify(word)} of admin. ${meant}It has ${actions.join(", ")}.`,
+      );
+    }
+    throw new UsageError(`Give a command after the store: ${actions.join(", ")}.`);
   });
   const isAdmin = words.some((word) => /\badmin\b/.test(word));
   if (isAdmin) (await import("./command/admin/operation-commands.ts")).addAdminCommands(admin, context, end);

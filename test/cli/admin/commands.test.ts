@@ -196,6 +196,15 @@ describe.each(kinds)("beside a server on %s", (kind) => {
   });
 });
 
+it("says that no task of a tool is stored, which may be mistyped", async () => {
+  const { place } = await served("SQLite");
+  const stderr = 'No task of a tool "lod" is stored. Did you mean "load"?\n';
+  expect(await runAdmin(place, "pause", "lod")).toMatchObject({ code: 0, stdout: "paused lod\n", stderr });
+  expect(await runAdmin(place, "failures", "lod")).toMatchObject({ code: 0, stderr });
+  expect(await runAdmin(place, "failures", "load")).toMatchObject({ code: 0, stderr: "" });
+  expect(await runAdmin(place, "pause", "send")).toMatchObject({ code: 0, stderr: "" });
+});
+
 it("takes the beginning of an id where that is enough", async () => {
   const { place, asking, failed } = await served("SQLite");
   expect(await details(place, asking.slice(0, 20))).toMatchObject({ id: asking });
@@ -235,6 +244,9 @@ it("refuses what cannot be, and says why", async () => {
   expect(await refused("answer", asking, "--accept", "copies=many")).toContain("copies must be an integer");
   expect(await refused()).toMatch(
     /Give a command after the store: sessions, incidents, failures, list, show,/,
+  );
+  expect(await refused("lst")).toContain(
+    'There is no command "lst" of admin. Did you mean "list"? It has sessions,',
   );
   expect(await refused("list", "x")).toContain("too many arguments");
 });

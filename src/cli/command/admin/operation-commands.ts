@@ -133,7 +133,9 @@ export async function runOperation(
       json: page.json?.(got, input) ?? (got as object),
       // Programs get any answer, also one that cannot be shown.
       text: output.json ? "" : page.text(got, input, { now: now(), cells: output.columns, place }),
-      notes: [...[page.note?.(got) ?? false].flat(), behindText(got)],
+      notes: output.json
+        ? []
+        : [...[(await page.note?.(got, input, shown)) ?? false].flat(), behindText(got)],
     });
   });
 }

@@ -15,6 +15,7 @@ import {
   readTop,
   type Shown,
   taskTable,
+  toolNote,
   topText,
   usualTasks,
   activityTables,
@@ -39,7 +40,7 @@ export interface Page<Gives> {
   /** What `--json` prints, where it is not just what the operation gives. */
   readonly prints?: string;
   /** On stderr, for people. */
-  readonly note?: (given: Gives) => Note | readonly Note[];
+  readonly note?: (given: Gives, input: Input, admin: AdminReads) => Notes | Promise<Notes>;
   /** Its name, where it is not that of the operation. */
   readonly command?: string;
   readonly examples: readonly Example[];
@@ -66,6 +67,7 @@ export interface Page<Gives> {
 }
 
 type Note = string | false;
+type Notes = Note | readonly Note[];
 
 interface Session {
   readonly admin: Admin;
@@ -105,6 +107,7 @@ export const readPages: Pages<AdminReads> = {
     examples: [["holdfast admin tasks.db failures report", "groups failed tasks by cause"]],
     json: (failures, { tool }) => ({ tool, failures }),
     text: (failures, _, shown) => failureTable(failures, shown),
+    note: (failures, input, admin) => failures.length === 0 && toolNote(String(input["tool"]), admin),
   },
   incidents: {
     prints: "`{ incidents }` with the `Incident` of each cause",
@@ -289,6 +292,7 @@ export const actPages: Pages<AdminActs> = {
     examples: [["holdfast admin tasks.db pause report", "calls are still accepted, but wait"]],
     json: (_, { tool }) => ({ tool, paused: true }),
     text: (_, { tool }) => `paused ${String(tool)}\n`,
+    note: (_, input, admin) => toolNote(String(input["tool"]), admin),
   },
   resume: {
     prints: "`{ tool, paused }`",

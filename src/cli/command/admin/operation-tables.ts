@@ -3,6 +3,7 @@ import type { BulkAction, BulkJobShown } from "../../../admin/task-operations.ts
 import type { FailureGroup, Incident, OperatorSession } from "../../../admin/incident-operations.ts";
 import type { TaskDelivery, WebhookBacklog } from "../../../admin/task-parts.ts";
 import { spanText, tasksText, timeText, type Column, fittedTable } from "../../output/table.ts";
+import { didYouMean } from "../../arguments/words.ts";
 import { duration, fit } from "../../terminal/text.ts";
 import type { AdminTaskState, Counts, TaskSummary, ToolCounts, WaitCounts } from "../../../admin/admin.ts";
 import type { AdminReads } from "../../../admin/operations.ts";
@@ -225,6 +226,17 @@ export function behindText(given: unknown): string | false {
 
 type CountName = NonNullable<ToolCounts["estimated"]>[number];
 
+const countNames: readonly CountName[] = [
+  "queued",
+  "waiting",
+  "running",
+  "inputRequired",
+  "blocked",
+  "completed",
+  "failed",
+  "cancelled",
+];
+
 const waitsFor = "WAITS FOR";
 
 function countColumns(most: number): readonly Column<ToolCounts>[] {
@@ -268,6 +280,14 @@ export function countTable({ tools, most }: Counts, cells: number | undefined): 
     ([title]) => (hasBlocked || title !== "BLOCKED") && (hasWaits || title !== waitsFor),
   );
   return fittedTable(columns, tools, cells);
+}
+
+/** Any name is taken, as a tool may be paused before its first task: a mistyped one would look like success. */
+export async function toolNote(tool: string, admin: AdminReads): Promise<string | false> {
+  const { tools } = await admin.counts();
+  const stored = tools.filter((each) => countNames.some((name) => each[name] > 0)).map((each) => each.tool);
+  if (stored.includes(tool)) return false;
+  return `No task of a tool ${JSON.stringify(tool)} is stored. ${didYouMean(tool, stored)}`.trimEnd();
 }
 
 /** The totals of running, asking and queued tasks. */
