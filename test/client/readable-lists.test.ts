@@ -49,6 +49,13 @@ it("leaves out the bad parts of an item that can do without them, and names each
   ]);
 });
 
+it("finds a bad part among very many within a moment", () => {
+  const others = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`x${n}`, n]));
+  const list = read("tools/list", { tools: [{ ...good, ...others, title: 7 }] });
+  expect(list["tools"]).toEqual([{ ...good, ...others }]);
+  expect(problemsOf(list)).toEqual(['tool "add": title is invalid, and left out']);
+});
+
 it("names a cursor that is no text, and keeps what came with it", () => {
   const list = read("tools/list", { tools: [good], nextCursor: 5 });
   expect(list).toMatchObject({ tools: [good] });

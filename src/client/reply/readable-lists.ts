@@ -204,11 +204,18 @@ function readItem(
   const least = Object.fromEntries(Object.keys(required).map((member) => [member, given[member]]));
   if (!isValid(least)) return problem(`${Object.keys(required).at(-1)} is invalid`);
   let read: JsonObject = least;
-  for (const [member, part] of Object.entries(given)) {
-    const more = { ...read, [member]: part };
+  /** Looks for the bad parts by halves: an item can have very many. */
+  const take = (parts: readonly [string, unknown][]): void => {
+    const more = { ...read, ...Object.fromEntries(parts) };
+    const [part] = parts;
     if (isValid(more)) read = more;
-    else problem(`${member} is invalid, and left out`);
-  }
+    else if (parts.length === 1 && part !== undefined) problem(`${part[0]} is invalid, and left out`);
+    else {
+      const half = Math.ceil(parts.length / 2);
+      for (const some of [parts.slice(0, half), parts.slice(half)]) take(some);
+    }
+  };
+  take(Object.entries(given));
   return read;
 }
 
