@@ -130,7 +130,7 @@ function noStore(url: string): HoldfastError {
   );
 }
 
-/** Messages end up in logs. */
+/** Messages end up in logs. A password may have any characters, and may be among the parameters. */
 function withoutPassword(url: string): string {
-  return url.replace(/\/\/[^/@]*@/, "//…@");
+  return url.replace(/\/\/.*@/s, "//…@").replace(/\?.*$/s, "");
 }

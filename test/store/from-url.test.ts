@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join, posix, relative, win32 } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { placeOfStore, storeFromUrl } from "../../src/store/from-url.ts";
+import { postgresStore } from "../../src/store/postgres/postgres-store.ts";
 import { createQueued, owner } from "../contract/sample-task.ts";
 
 let directory: string;
@@ -60,6 +61,18 @@ test.each([
   expect(() => storeFromUrl(url)).toThrow(/sqlite:PATH.*memory:/);
 });
 
-test("a message repeats no password", () => {
-  expect(() => storeFromUrl("mysql://ann:secret@localhost/tasks")).not.toThrow("secret");
+test.each([
+  "mysql://ann:secret@localhost/tasks",
+  "postgres://ann:my/secret@localhost/tasks",
+  "mysql://ann:my@secret@localhost/tasks",
+  "mysql://localhost/tasks?password=secret",
+])("a message repeats no password: %s", (url) => {
+  expect(() => storeFromUrl(url)).toThrow(expect.objectContaining({ code: "store_url" }));
+  expect(() => storeFromUrl(url)).not.toThrow("secret");
+});
+
+test("the folder of a socket takes the place of a host", async () => {
+  const url = `postgres://ann:secret@/tasks?host=${directory}&schema=mine`;
+  for (const store of [storeFromUrl(url), postgresStore(`postgres://ann@/tasks?host=${directory}`)])
+    await expect(store.open({ id: owner, handlers: [] })).rejects.toThrow(`${directory}/.s.PGSQL`);
 });

@@ -115,7 +115,7 @@ export function unusableAt(url: string, error: unknown): HoldfastError {
   return new HoldfastError("store_unusable", problem, { cause: error });
 }
 
-/** Messages end up in logs. A password may also be among the parameters. */
+/** Messages end up in logs. A password may have any characters, and may be among the parameters. */
 function withoutPassword(url: string): string {
-  return url.replace(/\/\/[^/]*@/, "//").replace(/\?.*$/s, "");
+  return url.replace(/\/\/.*@/s, "//").replace(/\?.*$/s, "");
 }

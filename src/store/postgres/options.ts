@@ -109,5 +109,7 @@ export function settingsOf(url: string, options: PostgresStoreOptions): Settings
 }
 
 export function isPostgresUrl(given: string): boolean {
-  return /^postgres(?:ql)?:\/\//i.test(given) && serversOf(given).every((url) => URL.canParse(url));
+  // As for the driver, there may be no host behind the user, where `?host=` names the folder of a socket.
+  const canBeRead = (url: string): boolean => URL.canParse(url) || URL.canParse(url.replace("@/", "@host/"));
+  return /^postgres(?:ql)?:\/\//i.test(given) && serversOf(given).every(canBeRead);
 }
