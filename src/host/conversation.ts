@@ -118,6 +118,7 @@ export class Conversation {
     { id = randomUUID(), mode: asked, isApproved = false, signal }: HostCallOptions = {},
   ): Promise<HostCallResult> {
     signal?.throwIfAborted();
+    this.#setup.closing.throwIfAborted();
     const { runtime, options } = this.#setup;
     const found = this.#setup.tools().find((each) => each.tool.name === name);
     if (found === undefined) {
@@ -189,7 +190,11 @@ export class Conversation {
    */
   async *inbox({ untilEmpty, untilIdle, signal }: InboxOptions = {}): AsyncGenerator<InboxMessage, void> {
     const calls = this.#calls;
-    await calls.load();
+    try {
+      await calls.load();
+    } catch (error) {
+      return this.#unlessOver(error, signal);
+    }
     for (;;) {
       const isOver = (): boolean => untilEmpty === true || (untilIdle === true && calls.all.length === 0);
       const endTurn = await calls

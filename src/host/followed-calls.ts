@@ -103,7 +103,8 @@ export class FollowedCalls {
 
   /** Follows what is not acknowledged, also what other processes have left. */
   async load(): Promise<void> {
-    const { runtime } = this.#setup;
+    const { runtime, closing } = this.#setup;
+    closing.throwIfAborted();
     const found: TaskRecord[] = [];
     for (let after: string | undefined; ;) {
       const page = { limit: pageSize, ...(after !== undefined && { after }) };

@@ -468,3 +468,13 @@ test("events have the lines of a tool's log", async () => {
     'call-1 {"level":"warning","text":"The disk is nearly full","data":{"freeBytes":12}}',
   ]);
 });
+
+test("a closed host says so of every call, and its inbox is over", async () => {
+  const host = await hostOf({ build: sourceOf("build", { test: async () => text("green") }) });
+  await host.close();
+  const chat = host.conversation("chat-1");
+  const closed = { code: "stopping", message: "The host is closed." };
+  await expect(chat.call("build__test", {})).rejects.toMatchObject(closed);
+  await expect(chat.calls()).rejects.toMatchObject(closed);
+  expect(await first(chat.inbox())).toBeUndefined();
+});

@@ -25,10 +25,17 @@ const shortestPauseMs = 250;
 const longestPauseMs = 30_000;
 /** A connection that has lasted so long (ms) does not count as one that fails at once. */
 const steadyMs = 10_000;
+/** The last lines of a program's stderr may be among it. */
+const mostReasonChars = 500;
 
 /** There is no connection to a server now, and the next try comes by itself: a line says all, and a stack would be no help. */
 export class ServerAway extends Error {
   override readonly name = "ServerAway";
+
+  /** What `console.error` prints of it. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return `${this.name}: ${this.message}`;
+  }
 }
 
 /** A connection to a server that is opened again, and its process started again, with growing pauses, whenever it ends. */
@@ -74,13 +81,17 @@ export class UpstreamConnection implements Upstream {
     const { signal } = this.#closing;
     const { onError, isForOneCall = false } = this.#setup;
     let pauseMs = shortestPauseMs;
+    let reported: string | undefined;
     while (!signal.aborted) {
       const since = systemClock.elapsed();
       try {
         await this.#connection();
+        reported = undefined;
       } catch (cause) {
         if (isForOneCall && isRefusal(cause)) return this.#end(cause);
-        if (!signal.aborted) onError(this.#away(cause));
+        const away = this.#away(cause);
+        if (!signal.aborted && away.message !== reported) onError(away);
+        reported = away.message;
       }
       this.#tried.resolve();
       if (systemClock.elapsed() - since >= steadyMs) pauseMs = shortestPauseMs;
@@ -91,7 +102,9 @@ export class UpstreamConnection implements Upstream {
   }
 
   #away(cause: unknown): ServerAway {
-    const reason = describeCause(cause).split("\n", 1)[0] ?? "";
+    const reason = describeCause(cause)
+      .replaceAll(/\s*\n\s*/g, " ")
+      .slice(0, mostReasonChars);
     return new ServerAway(`The server ${this.name} cannot be reached, and is tried again. ${reason}`, {
       cause,
     });

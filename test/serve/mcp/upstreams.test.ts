@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { inspect } from "node:util";
 import { McpServer, ProtocolError, type RegisteredTool } from "@modelcontextprotocol/server";
 import { createTasks } from "holdfast";
 import type { InputRequest, InputResult } from "holdfast/client";
@@ -330,6 +332,25 @@ it("starts with a server that never lists its tools, and says so", { timeout: de
   const { errors } = await starting;
   expect(errors.map(String)).toEqual([
     "ServerAway: The server mute has not listed its tools yet. They are served once it has.",
+  ]);
+});
+
+it("says once in a line why a server is away, not at each try", { timeout: deadline }, async () => {
+  const tries = new Set<unknown>();
+  const failing = createServer((request, response) => {
+    tries.add(request.socket);
+    response.writeHead(500, { connection: "close" }).end("no\nconfig");
+  }).listen(0, "127.0.0.1");
+  onTestFinished(() => void failing.close());
+  await once(failing, "listening");
+  const url = `http://127.0.0.1:${(failing.address() as AddressInfo).port}/mcp`;
+  const { errors } = await gateway([mcpUpstream("down", { url })]);
+  const atFirst = tries.size;
+  await until(() => tries.size > 2 * atFirst);
+  expect(errors.map((error) => inspect(error))).toEqual([
+    expect.stringMatching(
+      /^ServerAway: The server down cannot be reached, and is tried again\. .*HTTP 500: no config[^\n]*$/,
+    ),
   ]);
 });
 
