@@ -50,7 +50,7 @@ export function redacted(text: string, isPublic: IsPublic = nothingIsPublic): st
   const { before, scheme, rest } =
     /^(?<before>.*?)(?<scheme>https?:\/\/)(?<rest>.*)$/is.exec(text)?.groups ?? {};
   if (before === undefined || scheme === undefined || rest === undefined) return text;
-  const address = rest.replace(/^[^/?#@]*@/, `${mark}@`);
+  const address = rest.replace(/^[^/?#]*@/, `${mark}@`);
   const at = address.indexOf("?");
   if (at === -1) return `${before}${scheme}${address}`;
   const [query = ""] = address.slice(at + 1).split("#");

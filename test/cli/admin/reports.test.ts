@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TaskDetails, TaskSummary } from "../../../src/admin/admin.ts";
 import { taskReport } from "../../../src/cli/command/admin/show-task.ts";
-import { taskTable } from "../../../src/cli/command/admin/operation-tables.ts";
+import { taskTable, topText } from "../../../src/cli/command/admin/operation-tables.ts";
 
 const at = Date.UTC(2026, 10, 23, 14, 0, 0);
 const now = at + 7_384_000;
@@ -243,4 +243,11 @@ it("programs get all of it, and no titles", () => {
   expect(taskTable([failed], now, undefined)).toBe(
     `${failed.id}\tfailed\texport_report\t2026-11-23T14:00:00.000Z\t1m 35s (3)\tann@example.com\t${failed.error ?? ""}\n`,
   );
+});
+
+it("shows nothing of the password in the URL of a store", () => {
+  const place = "postgres://ann:my@s3cret/1@db.example/tasks?password=s3cret";
+  const shown = topText({ counts: { tools: [], most: 1 }, tasks: [] }, { now: 0, cells: 80, place });
+  expect(shown).toContain("postgres://db.example/tasks\n");
+  expect(shown).not.toContain("s3cret");
 });

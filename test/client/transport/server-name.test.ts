@@ -8,6 +8,7 @@ it.each([
   ["https://example.com/mcp?key=a=s3cret?b#s3cret", "https://example.com/mcp?key=***"],
   ["HTTPS://${HOST}/mcp?key=${KEY:-s3cret", "HTTPS://${HOST}/mcp?key=***"],
   ["--url=http://ann:s3cret@example.com/?key=s3cret", "--url=http://***@example.com/?key=***"],
+  ["https://ann:my@s3cret@example.com/a@b", "https://***@example.com/a@b"],
   ["https://example.com/a@b?region=eu&key=s3cret", "https://example.com/a@b?region=eu&key=***"],
   ["what?key=this", "what?key=this"],
 ])("shows of %s what may be seen", (text, shown) => {

@@ -332,7 +332,7 @@ export function topText({ counts, tasks }: TopJson, { now, cells, place }: Shown
   );
 }
 
-/** A URL may contain a password. */
+/** A URL may contain a password, with any characters. */
 function placeText(place: string): string {
-  return place.replace(/\/\/[^/@]*@/, "//").replace(/\?.*$/s, "");
+  return place.replace(/\/\/.*@/s, "//").replace(/\?.*$/s, "");
 }
