@@ -106,6 +106,30 @@ describe("an attempt that works for longer than timeoutMs", () => {
     expect((await process.ended(id)).task.state).toBe("cancelled");
   });
 
+  it.each(["never", "perhaps"])(
+    "says why to what reports later, of a run that is %s to be a task",
+    async (how) => {
+      const late = Promise.withResolvers<unknown>();
+      const gate = Promise.withResolvers<void>();
+      const deaf: Handler = async (_, task) => {
+        await gate.promise;
+        task.log("info", "late").then(late.resolve, late.resolve);
+        return text("too late");
+      };
+      const tools = { limited: { config: { timeoutMs, promoteAfterMs: 60_000 }, handler: deaf } };
+      const process = await Process.started({ tools });
+      const call = { generation: "2026-07-28", tool: "limited", arguments: {}, principal: null } as const;
+      const running =
+        how === "never"
+          ? process.runInline("limited")
+          : process.runtime.call({ ...call, origin: { capabilities: {} } }, new AbortController().signal);
+      await process.clock.advance(timeoutMs);
+      await running;
+      gate.resolve();
+      expect(await late.promise).toMatchObject({ code: "attempt_timeout" });
+    },
+  );
+
   it("ends in a direct run too", async () => {
     const process = await start(heedful);
     const running = process.runInline("limited");

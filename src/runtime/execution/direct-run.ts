@@ -196,7 +196,8 @@ export class DirectRun implements ContextEffects {
     if (held === undefined) {
       run.setup.trace?.end(directOutcome(end, signal));
       run.end(end.threw);
-      run.life.fence("The handler has ended."); // a promotion that waits for the store is over
+      // A promotion that waits for the store is over. What still runs hears why, if it was told to end.
+      run.life.fence(run.signal.aborted ? run.signal.reason : "The handler has ended.");
       return { kind: "outcome", outcome: end.outcome };
     }
     await held.end(end, gone);
