@@ -2,7 +2,7 @@ import type { WorkListener } from "../store.ts";
 import type { News, WorkerState } from "./news.ts";
 
 /** A URL of Postgres, in parts: hosts are separated by commas, as libpq takes them. */
-const parts = /^(postgres(?:ql)?:\/\/(?:[^@/?#]*@)?)([^/?#]*)([^]*)$/i;
+const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)([^]*)$/i;
 
 /** The URLs of the single servers that a URL names, in its order. */
 export function serversOf(url: string): readonly string[] {

@@ -10,6 +10,11 @@ test("a URL names one server or several, each with what the others have", () => 
     "postgres://ann:p%40ss@db-2:5433/app?sslmode=require",
   ]);
   expect(serversOf("postgres://db-1/app")).toEqual(["postgres://db-1/app"]);
+  const password = "my@secret,1"; // as the driver takes it
+  expect(serversOf(`postgres://ann:${password}@db-1,db-2/app`)).toEqual([
+    `postgres://ann:${password}@db-1/app`,
+    `postgres://ann:${password}@db-2/app`,
+  ]);
   expect([url, "postgres://db-1:1,db-2:2/app"].every(isPostgresUrl)).toBe(true);
   expect(isPostgresUrl("postgres://db-1:x,db-2/app")).toBe(false);
 });
