@@ -98,7 +98,9 @@ describe.each(kinds)("beside a server on %s", (kind) => {
       steps: [{ name: "rows", kind: "step", count: 1, taskId: failed }],
     });
     expect(await admin(place, "callers", "--by", "time")).toMatch(/^ann\t1\t/m);
-    expect(await admin(place, "top")).toContain("0 running, 1 waiting for answers, 0 queued");
+    expect(await admin(place, "top")).toContain(
+      "0 running, 1 waiting for answers, 0 waiting otherwise, 0 queued",
+    );
     expect(await adminJson(place, "top")).toMatchObject({
       counts: { tools: [{ tool: "load" }, { tool: "send", inputRequired: 1 }] },
       tasks: [{ id: asking }],
@@ -130,9 +132,11 @@ describe.each(kinds)("beside a server on %s", (kind) => {
     expect(again).toMatchObject({ state: "completed", retryOf: failed, arguments: { from: "disk" } });
     expect(again.timeline).toHaveLength(1);
 
-    expect(await admin(place, "extend", failed, "never")).toBe(`extended ${failed}\n`);
+    expect(await admin(place, "extend", failed, "never")).toBe(`extended ${failed} without an end\n`);
     expect((await details(place, failed)).expiresAt).toBe(null);
-    expect(await admin(place, "extend", failed, "2031-01-01")).toBe(`extended ${failed}\n`);
+    expect(await admin(place, "extend", failed, "2031-01-01")).toBe(
+      `extended ${failed} until 2031-01-01 00:00:00Z\n`,
+    );
     expect((await details(place, failed)).expiresAt).toBe(Date.UTC(2031, 0, 1));
     expect(await admin(place, "delete", failed)).toBe(`deleted ${failed}\n`);
     expect(await runAdmin(place, "show", failed)).toMatchObject({ code: 5 });
@@ -202,6 +206,8 @@ it("says that no task of a tool is stored, which may be mistyped", async () => {
   expect(await runAdmin(place, "pause", "lod")).toMatchObject({ code: 0, stdout: "paused lod\n", stderr });
   expect(await runAdmin(place, "failures", "lod")).toMatchObject({ code: 0, stderr });
   expect(await runAdmin(place, "failures", "load")).toMatchObject({ code: 0, stderr: "" });
+  const cut = "Of the newest 1 task that failed: incidents counts all\n";
+  expect(await runAdmin(place, "failures", "load", "--limit", "1")).toMatchObject({ code: 0, stderr: cut });
   expect(await runAdmin(place, "pause", "send")).toMatchObject({ code: 0, stderr: "" });
 });
 
@@ -236,6 +242,7 @@ it("refuses what cannot be, and says why", async () => {
   expect(await refused("retry", asking, "--arguments", "{")).toContain("takes JSON");
   expect(await refused("extend", asking, "soon")).toContain("Extend a task by");
   expect(await refused("extend", asking)).toContain("Extend a task by");
+  expect(await refused("extend", asking, "2031-02-30")).toContain("Extend a task by");
   expect(await refused("answer", asking)).toContain("Give the answer as JSON");
   expect(await refused("answer", asking, "no", "{}")).toContain("no open question");
   expect(await refused("answer", asking, "ok", '{"action":"accept","content":{}}')).toContain(

@@ -15,6 +15,7 @@ import {
   readTop,
   type Shown,
   taskTable,
+  failuresNote,
   toolNote,
   topText,
   usualTasks,
@@ -107,7 +108,7 @@ export const readPages: Pages<AdminReads> = {
     examples: [["holdfast admin tasks.db failures report", "groups failed tasks by cause"]],
     json: (failures, { tool }) => ({ tool, failures }),
     text: (failures, _, shown) => failureTable(failures, shown),
-    note: (failures, input, admin) => failures.length === 0 && toolNote(String(input["tool"]), admin),
+    note: failuresNote,
   },
   incidents: {
     prints: "`{ incidents }` with the `Incident` of each cause",
@@ -254,7 +255,8 @@ export const actPages: Pages<AdminActs> = {
       if (rest.length > 0) throw new UsageError("Give a task's id and its new end, such as 2d.");
       return { id, until: untilOf(time, io.now()) };
     },
-    text: (_, { id }) => `extended ${String(id)}\n`,
+    text: (_, { id, until }) =>
+      `extended ${String(id)} ${until === null ? "without an end" : `until ${timeText(Number(until))}`}\n`,
   },
   unblock: {
     examples: [["holdfast admin tasks.db unblock 01a200", "tries it with the code that runs now"]],

@@ -6,6 +6,7 @@ import { spanText, tasksText, timeText, type Column, fittedTable } from "../../o
 import { didYouMean } from "../../arguments/words.ts";
 import { duration, fit } from "../../terminal/text.ts";
 import type { AdminTaskState, Counts, TaskSummary, ToolCounts, WaitCounts } from "../../../admin/admin.ts";
+import type { Input } from "../../../admin/operation.ts";
 import type { AdminReads } from "../../../admin/operations.ts";
 import type { TopJson } from "../../output/json-shapes.ts";
 
@@ -290,7 +291,18 @@ export async function toolNote(tool: string, admin: AdminReads): Promise<string 
   return `No task of a tool ${JSON.stringify(tool)} is stored. ${didYouMean(tool, stored)}`.trimEnd();
 }
 
-/** The totals of running, asking and queued tasks. */
+/** Of no failures, and of more than were looked at. */
+export async function failuresNote(
+  failures: readonly FailureGroup[],
+  { tool, limit = 1_000 }: Input,
+  admin: AdminReads,
+): Promise<string | false> {
+  if (failures.length === 0) return toolNote(String(tool), admin);
+  const looked = failures.reduce((sum, { count }) => sum + count, 0);
+  return looked >= Number(limit) && `Of the newest ${tasksText(looked)} that failed: incidents counts all`;
+}
+
+/** The totals of unfinished tasks. */
 function totalsText({ tools, most }: Counts): string {
   const sum = (name: CountName): string =>
     countText(
@@ -299,7 +311,7 @@ function totalsText({ tools, most }: Counts): string {
       tools.some((tool) => isEstimate(tool, name)),
     );
   const [running, asking, queued] = [sum("running"), sum("inputRequired"), sum("queued")];
-  return `${running} running, ${asking} waiting for answers, ${queued} queued\n`;
+  return `${running} running, ${asking} waiting for answers, ${sum("waiting")} waiting otherwise, ${queued} queued\n`;
 }
 
 function isEstimate({ estimated = [] }: ToolCounts, name: CountName): boolean {

@@ -44,7 +44,7 @@ export function untilOf(text: string, now: number): number | null {
   try {
     return Math.ceil(now + millisecondsOf(text));
   } catch {
-    const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN;
+    const date = dateOf(text);
     if (Number.isFinite(date)) return date;
     throw new UsageError(
       `Extend a task by a duration such as 90s, 5m, 48h or 7d, to a date, or "never", not ${JSON.stringify(text)}.`,
@@ -54,8 +54,15 @@ export function untilOf(text: string, now: number): number | null {
 
 /** A time that is over (epoch ms): `2h` is two hours ago; or a date in ISO 8601. Throws a UsageError. */
 export function pastTime(what: string, text: string, now: number): number {
-  const date = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : NaN;
+  const date = dateOf(text);
   return Number.isFinite(date) ? date : now - readTimeSpan(what, text);
+}
+
+/** A date in ISO 8601 (epoch ms). NaN for others, also for a day that its month does not have, which `Date` takes for one of the next. */
+function dateOf(text: string): number {
+  const day = /^\d{4}-\d\d-\d\d/.exec(text)?.[0];
+  if (day === undefined || Number.isNaN(Date.parse(day))) return NaN;
+  return new Date(day).toISOString().startsWith(day) ? Date.parse(text) : NaN;
 }
 
 /** They select tasks. */
