@@ -53,11 +53,20 @@ function dependsOnListeners(): boolean {
 }
 
 function leftRejection({ taskId }: HandlerOfTask, cause: object): HoldfastError {
-  const { message } = cause as { readonly message?: unknown };
+  const message = messageOf(cause);
   const problem = typeof message === "string" && message !== "" ? `: ${message}` : "";
   return new HoldfastError(
     "step_not_awaited",
     `A promise of the handler of task ${taskId} was rejected, and nothing handles that${problem.replace(/\.$/, "")}. Await it, or give it a catch.`,
     { cause },
   );
+}
+
+/** A thrown object may be a proxy that throws. */
+function messageOf(thrown: object): unknown {
+  try {
+    return Reflect.get(thrown, "message");
+  } catch {
+    return undefined;
+  }
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import { giveToHandler } from "../../src/runtime/unhandled-rejections.ts";
 
 const program = fileURLToPath(new URL("./left-promises-program.ts", import.meta.url));
 
@@ -36,4 +37,15 @@ it("a rejection that is not of the runtime ends the process as without it", () =
   expect({ status, lines }).toEqual({ status: 1, lines: [] });
   expect(stderr).toContain("Error: of its author");
   expect(stderr).not.toContain("unhandled-rejections.ts");
+});
+
+it("reports a rejection with an object that nobody can look at", () => {
+  const onError = vi.fn();
+  const before = process.listeners("unhandledRejection");
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  giveToHandler(proxy, { taskId: "t", onError });
+  const listener = process.listeners("unhandledRejection").find((each) => !before.includes(each));
+  listener?.(proxy, Promise.resolve());
+  expect(onError).toHaveBeenCalledWith(expect.objectContaining({ code: "step_not_awaited" }));
 });
