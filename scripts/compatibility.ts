@@ -1,20 +1,32 @@
 // Makes docs/reference/compatibility.md from the records of `npm run test:peers`: npm run docs:compatibility
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { format } from "prettier";
+import { outcomes, type MisbehaviourFacts, type Outcome } from "../test/peers/misbehaviour/outcomes.ts";
 import type { PeerFacts } from "../test/peers/record/peer-facts.ts";
 
 const folder = new URL("../test/peers/facts/", import.meta.url);
+const ofMisbehaviour = "misbehaviour.json";
 
-/** All records. */
+/** All records of peers. */
 export async function readFacts(): Promise<PeerFacts[]> {
-  const files = (await readdir(folder)).filter((name) => name.endsWith(".json")).toSorted();
+  const files = (await readdir(folder))
+    .filter((name) => name.endsWith(".json") && name !== ofMisbehaviour)
+    .toSorted();
   return Promise.all(
     files.map(async (name) => JSON.parse(await readFile(new URL(name, folder), "utf8")) as PeerFacts),
   );
 }
 
+/** The record of `npm run record:misbehaviours`. */
+export async function readMisbehaviour(): Promise<MisbehaviourFacts> {
+  return JSON.parse(await readFile(new URL(ofMisbehaviour, folder), "utf8")) as MisbehaviourFacts;
+}
+
 /** The page about third-party programs. */
-export function renderCompatibility(facts: readonly PeerFacts[]): Promise<string> {
+export function renderCompatibility(
+  facts: readonly PeerFacts[],
+  misbehaviour: MisbehaviourFacts,
+): Promise<string> {
   const page = `<!-- Made from test/peers/facts by \`npm run docs:compatibility\`. Do not edit. -->
 
 # Compatibility
@@ -38,8 +50,75 @@ ${table("client", facts)}
 Holdfast's client and command line call these servers. On this page, both are “ours”.
 
 ${table("server", facts)}
+
+## Servers that misbehave
+
+What clients make of servers with one fault each, such as a tool without a name or an error without a message. \`npm run record:misbehaviours\`
+runs them over stdio and HTTP (${misbehaviour.rows.length} servers in all), lists the tools or calls one, and stops a client after 20 s; those that take a time
+limit get one of 8 s. A client can do these, the best first:
+
+- ${outcomes[0]}: the good tools of a list, or the text of a result. Not every fault leaves any.
+- ${outcomes[1]}: its message has the name of the faulty member, or repeats the server's own error.
+- ${outcomes[2]}: its message fits many faults.
+- ${outcomes[3]}: an empty answer, as if nothing were wrong.
+- ${outcomes[4]}: of its own code or its validator, whether or not a member is named there.
+- ${outcomes[5]}: it has not ended after 20 s.
+
+${counts(misbehaviour)}
+
+Where they differ, over both transports unless one is named:
+
+${differences(misbehaviour)}
 `;
   return format(page, { parser: "markdown", printWidth: 110 });
+}
+
+/** One row for each client: how often it does what. */
+function counts({ clients, rows }: MisbehaviourFacts): string {
+  const names = Object.keys(rows[0]?.saw ?? {});
+  return [
+    `| client | package | ${outcomes.join(" | ")} |`,
+    `| --- | --- | ${outcomes.map(() => "---:").join(" | ")} |`,
+    ...names.map((name) => {
+      const of = clients.find((each) => each.name === name);
+      const seen = rows.map(({ saw }) => saw[name]?.outcome);
+      const numbers = outcomes.map((outcome) => seen.filter((each) => each === outcome).length);
+      return `| ${name} | ${of === undefined ? "this one" : `\`${of.package}\` ${of.version}`} | ${numbers.join(" | ")} |`;
+    }),
+  ].join("\n");
+}
+
+const inShort: Readonly<Record<Outcome, string>> = {
+  "shows what is good": "shows",
+  "names the member": "names",
+  "says something else": "else",
+  "says nothing": "nothing",
+  "prints a stack or a dump": "dump",
+  hangs: "hangs",
+};
+
+/** The faults that not all clients treat alike; those over stdio and HTTP are one row if they agree. */
+function differences({ rows }: MisbehaviourFacts): string {
+  const names = Object.keys(rows[0]?.saw ?? {});
+  const said = rows.map(({ fault, over, saw }) => ({
+    fault,
+    over,
+    cells: names.map((name) => inShort[saw[name]?.outcome ?? "hangs"]),
+  }));
+  const lines = said
+    .filter(({ cells }) => new Set(cells).size > 1)
+    .flatMap(({ fault, over, cells }) => {
+      const row = cells.join(" | ");
+      const other = said.find((each) => each.fault === fault && each.over !== over);
+      const agree = other?.cells.join(" | ") === row;
+      if (agree && over === "HTTP") return [];
+      return [`| ${fault}${agree ? "" : ` (${over})`} | ${row} |`];
+    });
+  return [
+    `| fault | ${names.join(" | ")} |`,
+    `| --- | ${names.map(() => "---").join(" | ")} |`,
+    ...lines,
+  ].join("\n");
 }
 
 function table(as: PeerFacts["as"], facts: readonly PeerFacts[]): string {
@@ -71,6 +150,6 @@ function merged(facts: readonly PeerFacts[]): PeerFacts[] {
 if (import.meta.main) {
   await writeFile(
     new URL("../docs/reference/compatibility.md", import.meta.url),
-    await renderCompatibility(await readFacts()),
+    await renderCompatibility(await readFacts(), await readMisbehaviour()),
   );
 }

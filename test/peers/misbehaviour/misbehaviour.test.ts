@@ -1,44 +1,18 @@
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { connect, TaskClientError } from "../../../src/client.ts";
 import { runMain } from "../../cli/run-main.ts";
-import { linesFor, misbehaviours, type Misbehaviour } from "./misbehaviours.ts";
+import { faultyHttp } from "./faulty-server.ts";
+import { misbehaviours, type Misbehaviour } from "./misbehaviours.ts";
+import { outcomeOf, outcomes, type Ended } from "./outcomes.ts";
 
 const program = fileURLToPath(new URL("./faulty-server.ts", import.meta.url));
 
 const state = await mkdtemp(join(tmpdir(), "holdfast-misbehaviour-"));
 afterAll(() => rm(state, { recursive: true, force: true }));
-
-/** A server over HTTP with that fault. */
-async function faultyHttp(fault: Misbehaviour): Promise<{ readonly url: string } & AsyncDisposable> {
-  const http = createServer((request, response) => {
-    void text(request).then((body) => {
-      if (request.method !== "POST") return response.writeHead(405).end();
-      const lines = linesFor(JSON.parse(body) as object, fault);
-      if (lines === "exit") return response.destroy();
-      const [first] = lines;
-      if (first === undefined) return response.writeHead(202).end();
-      const isStream = lines.length > 1;
-      response.setHeader("content-type", isStream ? "text/event-stream" : "application/json");
-      return response.end(isStream ? lines.map((line) => `data: ${line}\n\n`).join("") : first);
-    });
-  }).listen(0, "127.0.0.1");
-  await once(http, "listening");
-  return {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
-    async [Symbol.asyncDispose]() {
-      http.closeAllConnections();
-      await new Promise((resolve) => http.close(resolve));
-    },
-  };
-}
 
 /** What the library says: the problems of a list or the error; undefined if all went well. */
 async function library(
@@ -91,6 +65,20 @@ const rows = misbehaviours.flatMap((fault, number) => {
 
 it("has at least 120 rows", () => {
   expect(rows.length).toBeGreaterThanOrEqual(120);
+});
+
+it("tells what clients make of a fault apart, for docs/reference/compatibility.md", () => {
+  const fault = misbehaviours.find(({ name }) => name === "tools/list: a tool without name");
+  const seen = (code: number | null, stdout: string, stderr = ""): Ended => ({ code, stdout, stderr });
+  const runs: readonly Ended[] = [
+    seen(0, '{"tools":[{"name":"t"}]}', "tool 1: name is missing"),
+    seen(1, "", "tool 1: name is missing"),
+    seen(1, "", "Connection closed"),
+    seen(0, '{"tools":[]}'),
+    seen(1, "", '[{"code": "invalid_type", "path": ["tools", 0, "name"]}]'),
+    seen(null, ""),
+  ];
+  expect(runs.map((run) => fault && outcomeOf(run, fault))).toEqual(outcomes);
 });
 
 describe.concurrent("a server that misbehaves", () => {
