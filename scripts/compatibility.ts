@@ -59,10 +59,11 @@ limit get one of 8 s. A client can do these, the best first:
 
 - ${outcomes[0]}: the good tools of a list, or the text of a result. Not every fault leaves any.
 - ${outcomes[1]}: its message has the name of the faulty member, or repeats the server's own error.
-- ${outcomes[2]}: its message fits many faults.
-- ${outcomes[3]}: an empty answer, as if nothing were wrong.
-- ${outcomes[4]}: of its own code or its validator, whether or not a member is named there.
-- ${outcomes[5]}: it has not ended after 20 s.
+- ${outcomes[2]}: it is somewhere in the report of a validator, printed as it is.
+- ${outcomes[3]}: its message fits many faults, such as that time ran out.
+- ${outcomes[4]}: an empty answer, as if nothing were wrong.
+- ${outcomes[5]}: of its own code or its validator, without the member.
+- ${outcomes[6]}: it has not ended after 20 s.
 
 ${counts(misbehaviour)}
 
@@ -91,6 +92,7 @@ function counts({ clients, rows }: MisbehaviourFacts): string {
 const inShort: Readonly<Record<Outcome, string>> = {
   "shows what is good": "shows",
   "names the member": "names",
+  "names it in a dump": "dump, names",
   "says something else": "else",
   "says nothing": "nothing",
   "prints a stack or a dump": "dump",

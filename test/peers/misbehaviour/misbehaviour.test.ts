@@ -73,9 +73,10 @@ it("tells what clients make of a fault apart, for docs/reference/compatibility.m
   const runs: readonly Ended[] = [
     seen(0, '{"tools":[{"name":"t"}]}', "tool 1: name is missing"),
     seen(1, "", "tool 1: name is missing"),
+    seen(1, "", String.raw`{"error":"[{\"code\": \"invalid_type\", \"path\": [\"tools\", 0, \"name\"]}]"}`),
     seen(1, "", "Connection closed"),
     seen(0, '{"tools":[]}'),
-    seen(1, "", '[{"code": "invalid_type", "path": ["tools", 0, "name"]}]'),
+    seen(1, "", "TypeError: undefined\n    at list (client.js:1:1)"),
     seen(null, ""),
   ];
   expect(runs.map((run) => fault && outcomeOf(run, fault))).toEqual(outcomes);

@@ -1,4 +1,4 @@
-// Runs every client before every faulty server, and writes what each made of it: npm run record:misbehaviours [-- WORD IN A CLIENT'S NAME]
+// Runs every client before every faulty server, and writes what each made of it: npm run record:misbehaviours [-- PATTERN OF CLIENTS' NAMES]
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -149,9 +149,9 @@ async function versionOf(name: string): Promise<string> {
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
-const word = process.argv[2] ?? "";
-const before = word === "" ? undefined : (JSON.parse(await readFile(file, "utf8")) as MisbehaviourFacts);
-const chosen = clients.filter(({ name }) => name.includes(word));
+const pattern = process.argv[2] ?? "";
+const before = pattern === "" ? undefined : (JSON.parse(await readFile(file, "utf8")) as MisbehaviourFacts);
+const chosen = clients.filter(({ name }) => new RegExp(pattern).test(name));
 
 type Row = MisbehaviourFacts["rows"][number];
 async function row(fault: Misbehaviour, over: Row["over"]): Promise<Row> {
