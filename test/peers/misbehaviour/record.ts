@@ -144,8 +144,10 @@ async function see(client: Client, fault: Misbehaviour, target: Target) {
   }
 }
 
-async function versionOf(name: string): Promise<string> {
-  const manifest = await readFile(join(installed, name, "package.json"), "utf8");
+/** The SDKs are those of this repository, which resolve from here; a test holds them to the pins of the peers. */
+async function versionOf(name: string, isLibrary: boolean): Promise<string> {
+  const folder = isLibrary ? join(root, "node_modules") : installed;
+  const manifest = await readFile(join(folder, name, "package.json"), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;
 }
 
@@ -178,7 +180,9 @@ await Promise.all(
 );
 const versions = await Promise.all(
   clients.flatMap(({ name, package: of }) =>
-    of === undefined ? [] : [versionOf(of).then((version) => ({ name, package: of, version }))],
+    of === undefined
+      ? []
+      : [versionOf(of, name.startsWith("SDK")).then((version) => ({ name, package: of, version }))],
   ),
 );
 const facts: MisbehaviourFacts = { clients: versions, rows };
