@@ -5,7 +5,7 @@
  *
  * 1. What the runtime rejects a handler's calls with, or aborts its signal with, never ends the process. `onError` hears of it, unless it
  *    is the end that the handler was told.
- * 2. All other rejections end the process, or not, as they do without us; listeners of others hear of all.
+ * 2. All other rejections end the process, or not, as they do without us; listeners of others hear of all, and other copies of the library are none.
  */
 import { HoldfastError } from "../task/fault.ts";
 
@@ -34,12 +34,20 @@ function onUnhandled(reason: unknown): void {
     to?.onError(leftRejection(to, reason));
     return;
   }
-  if (process.listenerCount("unhandledRejection") > 1 || !dependsOnListeners()) return;
+  const listeners = process.listeners("unhandledRejection");
+  if (listeners[0] !== onUnhandled || !listeners.every((each) => mark in each) || !dependsOnListeners())
+    return;
   // Nobody else listens: again without us, so that what happens, and what is printed, is what Node does by itself.
-  process.off("unhandledRejection", onUnhandled);
+  for (const each of listeners) process.off("unhandledRejection", each);
   void rejected(reason);
-  setImmediate(() => process.on("unhandledRejection", onUnhandled));
+  setImmediate(() => {
+    for (const each of listeners) process.on("unhandledRejection", each);
+  });
 }
+
+/** A process can have more than one copy of this module, and each is nobody else to the others. */
+const mark = Symbol.for("holdfast.unhandledRejection");
+Object.assign(onUnhandled, { [mark]: true });
 
 async function rejected(reason: unknown): Promise<never> {
   throw reason;

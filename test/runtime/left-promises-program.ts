@@ -3,12 +3,20 @@
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
+import type * as rejections from "../../src/runtime/unhandled-rejections.ts";
 import { isTerminal } from "../../src/task/outcome.ts";
 import { memoryStore } from "../../src/store/sqlite/memory-store.ts";
 
 const kind = process.argv[2] ?? "";
 const registry = new Registry();
 const waits = Promise.withResolvers<void>();
+
+/** After a first error of its own, with which the runtime begins to listen. */
+async function ofItsAuthor(task: TaskContext): Promise<void> {
+  await task.step("fails", () => Promise.reject(new Error("of a step"))).catch(() => undefined);
+  void Promise.reject(new Error("of its author"));
+  await task.step("other", () => 1);
+}
 
 const kinds: Readonly<Record<string, (task: TaskContext) => Promise<void>>> = {
   "left at the return": async (task) => {
@@ -40,9 +48,12 @@ const kinds: Readonly<Record<string, (task: TaskContext) => Promise<void>>> = {
     waits.resolve();
     await task.waitForEvent("other", "never");
   },
-  "of its author": async (task) => {
-    void Promise.reject(new Error("of its author"));
-    await task.step("other", () => 1);
+  "of its author": ofItsAuthor,
+  "of its author, with two copies": async (task) => {
+    const second = new URL("../../src/runtime/unhandled-rejections.ts?second", import.meta.url).href;
+    const { giveToHandler } = (await import(second)) as typeof rejections;
+    giveToHandler(new Error("of the second copy"));
+    await ofItsAuthor(task);
   },
 };
 
