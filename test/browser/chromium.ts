@@ -4,11 +4,16 @@ import { chromium, type Browser, type Page } from "playwright-core";
 
 const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
+export function chromiumPath(): string {
+  const found = process.env["HOLDFAST_CHROMIUM"] ?? places.find((place) => existsSync(place));
+  if (found === undefined)
+    throw new Error("Install Chromium (apt-get install chromium), or name it in HOLDFAST_CHROMIUM.");
+  return found;
+}
+
 /** The system's Chromium, without a window. */
 export function startChromium(): Promise<Browser> {
-  const executablePath = process.env["HOLDFAST_CHROMIUM"] ?? places.find((place) => existsSync(place));
-  if (executablePath === undefined)
-    throw new Error("Install Chromium (apt-get install chromium), or name it in HOLDFAST_CHROMIUM.");
+  const executablePath = chromiumPath();
   // Nothing of it is to go out, and none of its services is needed; root has no sandbox.
   const args = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"];
   return chromium.launch({ executablePath, args });
