@@ -17,11 +17,12 @@ import { parkedAnswer, parkedMemory, parkedStart } from "./figures/parked.ts";
 import { retainedCreate, retainedGet, retainedStart } from "./figures/retained.ts";
 import { tail } from "./figures/tail.ts";
 import { threads } from "./figures/threads.ts";
-import { tasksGet, tasksGetHono, tasksGetSession } from "./figures/tasks-get.ts";
+import { tasksGet, tasksGetHono, tasksGetRunning, tasksGetSession } from "./figures/tasks-get.ts";
 import { benchOptions, runBench } from "./run-bench.ts";
 
 const ownFigures: readonly Figure[] = [
   tasksGet,
+  tasksGetRunning,
   tasksGetHono,
   create,
   createSdk,

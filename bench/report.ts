@@ -16,9 +16,12 @@ const amount = (value: number, unit: string): string =>
   unit === "/s" ? `${whole.format(value)}/s` : `${value.toFixed(1)} ${unit}`;
 
 /** Undefined if there is no goal. */
-function reaches({ goal }: Pick<Figure, "goal">, { measured, ratios }: Measurement): boolean | undefined {
+function reaches(
+  { goal }: Pick<Figure, "goal">,
+  { measured, ratios, cpuRatios = [] }: Measurement,
+): boolean | undefined {
   if (goal === undefined) return undefined;
-  if ("atLeast" in goal) return median(ratios) >= goal.atLeast;
+  if ("atLeast" in goal) return median(goal.of === "cpu" ? cpuRatios : ratios) >= goal.atLeast;
   return (goal.of === "measured" ? measured : median(ratios)) <= goal.atMost;
 }
 
@@ -30,7 +33,7 @@ function spreadText({ ratios, reference }: Measurement, unit: string): string {
 
 const goalText = ({ goal, against, unit }: Row["figure"]): string => {
   if (goal === undefined) return "";
-  const of = against === "" || ("of" in goal && goal.of === "measured") ? ` ${unit}` : "";
+  const of = goal.of === "cpu" ? " by CPU" : against === "" || goal.of === "measured" ? ` ${unit}` : "";
   return "atLeast" in goal ? `≥ ${goal.atLeast}${of}` : `≤ ${goal.atMost}${of}`;
 };
 

@@ -14,6 +14,7 @@ export const limits: Readonly<Record<string, string>> = {
     "Each poll reads SQLite (two statements with their locks) and makes one system call. Without the read it would reach about 0.5. A cache would have to stay correct with several processes on one file.",
   "tasks-get-hono":
     "As `tasks-get`, and each request becomes a web `Request`, which costs as much as Node's HTTP itself.",
+  "tasks-get-running": "As `tasks-get`; its handler writes once in a second.",
   "tasks-get-session": "As `tasks-get`.",
   create: "A commit on disk, which many calls share.",
   "create-sdk":

@@ -95,3 +95,13 @@ export async function finishedTask(
   const get = requests.get(taskIdIn(created));
   return { get, reply: await pollToCompletion(connection, get) };
 }
+
+/** Starts a task that runs for longer than any bench. Returns the request that reads it, and the answer. */
+export async function runningTask(
+  connection: Connection,
+  requests: Requests,
+): Promise<{ get: Buffer; reply: Reply }> {
+  const created = await connection.send(requests.call("slow_compute", { seconds: 3_600, label: "bench" }));
+  const get = requests.get(taskIdIn(created));
+  return { get, reply: await connection.send(get) };
+}

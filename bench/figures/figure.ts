@@ -25,8 +25,9 @@ export interface Figure {
   readonly title: string;
   readonly against: string;
   readonly unit: "/s" | "ms" | "MiB" | "KB";
-  /** For the median ratio, or for the measured value; left out if the figure has no goal. */
-  readonly goal?: { readonly atLeast: number } | { readonly atMost: number; readonly of?: "measured" };
+  /** For the median ratio, that of processor time, or the measured value; left out if the figure has no goal. */
+  readonly goal?:
+    { readonly atLeast: number; readonly of?: "cpu" } | { readonly atMost: number; readonly of?: "measured" };
   /** Rejects if an answer is wrong: there is then no figure. */
   readonly measure: (run: Run) => Promise<Measurement>;
 }
