@@ -11,7 +11,7 @@ export const chartsUrl = new URL("../docs/internals/charts/", import.meta.url);
 /** Why a figure does not reach its goal: what a limit consists of. */
 export const limits: Readonly<Record<string, string>> = {
   "tasks-get":
-    "Each poll reads SQLite (two statements with their locks) and makes one system call. Without the read it would reach about 0.5. A cache would have to stay correct with several processes on one file.",
+    "Each poll asks SQLite whether anything was written, looks at what the request says and who may send it, and builds its answer. The bare server does nothing of this.",
   "tasks-get-hono":
     "As `tasks-get`, and each request becomes a web `Request`, which costs as much as Node's HTTP itself.",
   "tasks-get-running": "As `tasks-get`; its handler writes once in a second.",

@@ -3,10 +3,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { chromiumPath } from "../browser/chromium.ts";
 import { runMain } from "../cli/run-main.ts";
 import { programOf } from "./our-side.ts";
+import { PeerRecord } from "./record/peer-record.ts";
 
 const counter = "<title>Counter</title><button onclick='this.textContent = +this.textContent + 1'>0</button>";
 
@@ -23,43 +24,34 @@ async function page(): Promise<string> {
   return `http://127.0.0.1:${(http.address() as AddressInfo).port}/`;
 }
 
-it(
-  "keeps the page of a browser that Playwright's server drives, from one command to the next",
-  { timeout: 240_000 },
-  async () => {
-    const state = await mkdtemp(join(tmpdir(), "holdfast-browser-"));
-    const env = { HOLDFAST_STATE: state, HOME: state };
-    const run = async (...args: string[]): Promise<string> => {
-      const { code, stdout, stderr } = await runMain(args, { env });
+const record = new PeerRecord("playwright-mcp", {
+  peer: "Playwright over stdio",
+  package: "@playwright/mcp",
+  as: "server",
+});
 
-      if (code !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
-      return stdout;
-    };
-    onTestFinished(async () => {
-      await runMain(["close", "@page"], { env });
-      await rm(state, { recursive: true, force: true });
-    });
-    const options = [
-      "--headless",
-      "--no-sandbox",
-      "--isolated",
-      "--output-dir",
-      state,
-      "--executable-path",
-      chromiumPath(),
-    ];
-    await run(
-      "open",
-      "@page",
-      "--",
-      process.execPath,
-      programOf("@playwright/mcp", "playwright-mcp"),
-      ...options,
-    );
-    await run("@page", "call", "browser_navigate", `url=${await page()}`);
-    const shown = await run("@page", "call", "browser_snapshot");
-    const [, button] = /button "0" .*\[ref=(\w+)\]/.exec(shown) ?? [];
-    await run("@page", "call", "browser_click", "element=the counter", `target=${button}`);
-    expect(await run("@page", "call", "browser_snapshot")).toContain('button "1"');
-  },
-);
+record.works("keeps a browser's page from one command in a session to the next", async () => {
+  const state = await mkdtemp(join(tmpdir(), "holdfast-browser-"));
+  const env = { HOLDFAST_STATE: state, HOME: state };
+  const run = async (...args: string[]): Promise<string> => {
+    const { code, stdout, stderr } = await runMain(args, { env });
+    if (code !== 0) throw new Error(`${args.join(" ")}: ${stderr}`);
+    return stdout;
+  };
+  onTestFinished(async () => {
+    await runMain(["close", "@page"], { env });
+    await rm(state, { recursive: true, force: true });
+  });
+  const server = [process.execPath, programOf("@playwright/mcp", "playwright-mcp")];
+  const options = ["--headless", "--no-sandbox", "--isolated", "--output-dir", state];
+  const browser = ["--executable-path", chromiumPath()];
+  const opened = await run("open", "@page", "--json", "--", ...server, ...options, ...browser);
+  record.speaks((JSON.parse(opened) as { protocolVersion: string }).protocolVersion);
+  await run("@page", "call", "browser_navigate", `url=${await page()}`);
+  const shown = await run("@page", "call", "browser_snapshot");
+  const [, button] = /button "0" .*\[ref=(\w+)\]/.exec(shown) ?? [];
+  await run("@page", "call", "browser_click", "element=the counter", `target=${button}`);
+  expect(await run("@page", "call", "browser_snapshot")).toContain('button "1"');
+});
+
+record.isAsWritten();
