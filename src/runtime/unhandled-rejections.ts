@@ -5,7 +5,8 @@
  *
  * 1. What the runtime rejects a handler's calls with, or aborts its signal with, never ends the process. `onError` hears of it, unless it
  *    is the end that the handler was told.
- * 2. All other rejections end the process, or not, as they do without us; listeners of others hear of all, and other copies of the library are none.
+ * 2. All other rejections end the process, or not, as they do without us. Listeners of others hear of all; other copies of the library are
+ *    none.
  */
 import { HoldfastError } from "../task/fault.ts";
 

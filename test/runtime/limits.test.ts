@@ -6,6 +6,7 @@ import type { TaskSnapshot } from "../../src/task/record.ts";
 import { bodyOf, Process, text, type Handler, type Setup } from "./harness.ts";
 import { SlotGauge } from "./slot-gauge.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
+import type { TaskStore } from "../../src/store/store.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import { watchedStore } from "./watched-store.ts";
@@ -44,18 +45,26 @@ async function call(process: Process, tool: string, name: string, principal: str
 
 const of = (principal: string) => ({ generation: "2026-07-28", principal }) as const;
 
+/** Stores that tell of each question about a limit. */
+function counting(asked: () => void): (inner: TaskStore) => TaskStore {
+  return (inner) => {
+    const { limits: inLine } = inner;
+    if (inLine === undefined) throw new Error("no limits");
+    const counted: LimitStore["call"] = (about) => {
+      asked();
+      return inLine.call(about);
+    };
+    return Object.assign(watchedStore(inner), {
+      limits: { call: counted, ofTask: (id: string) => inLine.ofTask(id) },
+    });
+  };
+}
+
 describe("a step that names a limit", () => {
   it("does not ask for a permit any more once its handler has returned", async () => {
     const gate = new Gate();
     let asked = 0;
-    const store = new CrashableStore((inner) => {
-      const { limits: inLine } = inner;
-      if (inLine === undefined) throw new Error("no limits");
-      const counted: LimitStore["call"] = (about) => (asked++, inLine.call(about));
-      return Object.assign(watchedStore(inner), {
-        limits: { call: counted, ofTask: (id: string) => inLine.ofTask(id) },
-      });
-    });
+    const store = new CrashableStore(counting(() => asked++));
     const race: Handler = async (_, task) => {
       const step = task.step("work", { limit: "api" }, () => "worked");
       return text((await Promise.race([step, task.sleep("nap", 1_000)])) ?? "napped");
@@ -78,14 +87,10 @@ describe("a step that names a limit", () => {
   it("says nothing of its limit once nobody waits, so that an erased key does not come back", async () => {
     const database = memoryDatabase();
     let asked = 0;
-    const store = new CrashableStore((inner) => {
-      const { limits: inLine } = inner;
-      if (inLine === undefined) throw new Error("no limits");
-      const counted: LimitStore["call"] = (about) => (asked++, inLine.call(about));
-      return Object.assign(watchedStore(inner), {
-        limits: { call: counted, ofTask: (id: string) => inLine.ofTask(id) },
-      });
-    }, database);
+    const store = new CrashableStore(
+      counting(() => asked++),
+      database,
+    );
     const keyed: Handler = async (_, task) =>
       text(await task.step("work", { limit: ["api", "ann"] }, () => "worked"));
     const process = new Process({ tools: { keyed }, options: { limits } }, new FakeClock(), store);
