@@ -113,6 +113,21 @@ for (const [door, open] of Object.entries(doors)) {
   });
 }
 
+it.each([
+  ["two messages on a line", `{"method":"notifications/x"}{"id":ID,"result":{"content":[]}}`],
+  ["more after it on its line", `{"jsonrpc":"2.0","id":ID,"result":{"content":[]}} done`],
+])("reads an answer on a pipe with %s", async (_, answer) => {
+  expect(await called(onPipe(answer))).toEqual({ content: [] });
+});
+
+it("ends a call on a pipe whose answer is spread over several lines", async () => {
+  const answer = '{\n  "jsonrpc": "2.0",\n  "id": ID,\n  "result": {\n    "content": []\n  }\n}';
+  expect(await called(onPipe(answer))).toMatchObject({
+    code: "protocol",
+    message: expect.stringContaining("each message has to be one line") as string,
+  });
+});
+
 it.each(["application/json", "text/event-stream"] as const)(
   "takes an error without an id for the answer to the request that it comes to, as %s",
   async (type) => {

@@ -13,7 +13,7 @@ import spawn from "cross-spawn";
 import type { ClientClock } from "../clock.ts";
 import type { AnswerBounds } from "./server-sent-events.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import { deliverMessages, LineBuffer } from "./wire-messages.ts";
+import { NotAMessage, PipeMessages } from "./wire-messages.ts";
 import { Socket } from "node:net";
 
 /** The pause between closing stdin, SIGTERM and SIGKILL. */
@@ -180,7 +180,7 @@ export class ProcessTransport implements Transport {
   readonly #server: ServerProcess;
   readonly #clock: ClientClock;
   readonly #bounds: AnswerBounds;
-  readonly #lines: LineBuffer;
+  readonly #messages: PipeMessages;
   /** The end of what the process has written to its stderr. */
   #tail = "";
   /** How the process, or its connection, ended; undefined while it runs. */
@@ -195,7 +195,7 @@ export class ProcessTransport implements Transport {
     this.#server = server;
     this.#clock = clock;
     this.#bounds = bounds;
-    this.#lines = new LineBuffer(bounds.maxAnswerBytes);
+    this.#messages = new PipeMessages(bounds.maxAnswerBytes);
   }
 
   /** How the process, or its connection, ended by itself, and what it said last; undefined while it runs. */
@@ -279,7 +279,7 @@ export class ProcessTransport implements Transport {
     // A descendant that left the group can hold the pipes open.
     for (const pipe of [child?.stdin, child?.stdout, child?.stderr]) pipe?.destroy();
     child?.unref();
-    this.#lines.clear();
+    this.#messages.clear();
   }
 
   /** A process that can be asked nothing, or can answer nothing, is of no use. */
@@ -308,10 +308,10 @@ export class ProcessTransport implements Transport {
   }
 
   #read(bytes: Buffer): void {
-    let lines: readonly string[];
+    let found: ReturnType<PipeMessages["after"]>;
     try {
       this.#bounds.arrived(bytes.length);
-      lines = this.#lines.after(bytes);
+      found = this.#messages.after(bytes);
     } catch (error) {
       const failure = error instanceof TaskClientError ? error : this.#bounds.tooLong();
       this.#bounds.failure = failure;
@@ -319,16 +319,16 @@ export class ProcessTransport implements Transport {
       void this.close();
       return;
     }
-    for (const line of lines) this.#deliver(line);
+    for (const each of found) this.#deliver(each);
   }
 
-  #deliver(line: string): void {
-    if (line.trim() === "") return;
-    deliverMessages(
-      line,
-      (message) => this.onmessage?.(message),
-      (error) => this.#fault(error),
-    );
+  #deliver(found: JSONRPCMessage | NotAMessage): void {
+    if (found instanceof NotAMessage) return this.#fault(found);
+    try {
+      this.onmessage?.(found);
+    } catch (error) {
+      this.#fault(error);
+    }
   }
 
   #fault(error: unknown): void {

@@ -46,6 +46,113 @@ export class LineBuffer {
   }
 }
 
+type Found = JSONRPCMessage | NotAMessage;
+
+/**
+ * The messages of a pipe, each of which is to be one line. Several on a line are read all the same. One over several lines is not: its
+ * request ends with an error. Both are reported, as is what is no message.
+ */
+export class PipeMessages {
+  readonly #maxBytes: number;
+  readonly #lines: LineBuffer;
+  /** The beginning of a text over several lines. */
+  #begun: JsonText | undefined;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+    this.#lines = new LineBuffer(maxBytes);
+  }
+
+  /** What these bytes complete. Throws a RangeError if something is longer than the maximum. */
+  after(bytes: Buffer): readonly Found[] {
+    return this.#lines.after(bytes).flatMap((line) => this.#inLine(line));
+  }
+
+  clear(): void {
+    this.#lines.clear();
+    this.#begun = undefined;
+  }
+
+  #inLine(line: string): readonly Found[] {
+    const found: Found[] = [];
+    for (let rest = line; rest.trim() !== "";) {
+      const value = jsonIn(rest);
+      // Lines of a text over several may be JSON too, but no messages.
+      if (value !== undefined && (this.#begun === undefined || isWhole(value))) {
+        this.#begun = undefined;
+        return [...found, ...readMessages(value)];
+      }
+      const { begun, rest: after } = this.#with(rest);
+      found.push(...begun);
+      rest = after;
+    }
+    return found;
+  }
+
+  /** What the beginning of a line is that is no JSON as a whole, and what comes after it. */
+  #with(line: string): { readonly begun: readonly Found[]; readonly rest: string } {
+    const isNew = this.#begun === undefined;
+    if (isNew && !/^\s*[[{]/.test(line)) return { begun: [new NotAMessage("it is not JSON")], rest: "" };
+    const text = this.#begun ?? new JsonText();
+    const rest = text.after(line);
+    if (rest === undefined) {
+      if (text.text.length > this.#maxBytes) throw new RangeError("The text is too long.");
+      this.#begun = text;
+      return { begun: isNew ? [new NotAMessage("it is not JSON in one line")] : [], rest: "" };
+    }
+    this.#begun = undefined;
+    const value = jsonIn(text.text);
+    if (value === undefined) return { begun: [new NotAMessage("it is not JSON")], rest };
+    if (isNew)
+      return { begun: [new NotAMessage("a line has more than one message"), ...readMessages(value)], rest };
+    return { begun: readMessages(value).map(overLines), rest };
+  }
+}
+
+function overLines(message: Found): Found {
+  const problem = "it is spread over several lines, but on a pipe each message has to be one line";
+  return "id" in message && !("method" in message) && message.id !== undefined
+    ? malformed(message.id, problem)
+    : new NotAMessage(problem);
+}
+
+function isWhole(value: unknown): boolean {
+  return isJsonObject(value) && "jsonrpc" in value;
+}
+
+/** Undefined for what is no JSON. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A JSON object or list that arrives line by line. Only its brackets and quotes are looked at. */
+class JsonText {
+  text = "";
+  #depth = 0;
+
+  /** Adds a line. Returns what of it comes after the end of the text, or undefined before the end. */
+  after(line: string): string | undefined {
+    let isQuoted = false;
+    for (let at = 0; at < line.length; at++) {
+      const character = line[at];
+      if (isQuoted && character === "\\") at++;
+      else if (character === '"') isQuoted = !isQuoted;
+      else if (isQuoted) continue;
+      else if (character === "{" || character === "[") this.#depth++;
+      else if ((character === "}" || character === "]") && --this.#depth === 0) {
+        this.text += line.slice(0, at + 1);
+        return line.slice(at + 1);
+      }
+    }
+    this.text += `${line}\n`;
+    return undefined;
+  }
+}
+
 /**
  * What a server's text means. Invariants: this is the only place that judges whether it is JSON-RPC, on every transport; what only deviates
  * is read as it was meant; an answer that cannot be read becomes an error answer under the same id, so that its request ends at once.
@@ -85,7 +192,7 @@ function isAsGiven(value: unknown, message: object | undefined): boolean {
   );
 }
 
-function readMessages(value: unknown, answers?: RequestId): readonly (JSONRPCMessage | NotAMessage)[] {
+function readMessages(value: unknown, answers?: RequestId): readonly Found[] {
   return Array.isArray(value) ? value.map((each) => readMessage(each)) : [readMessage(value, answers)];
 }
 
@@ -128,7 +235,7 @@ export function lostAnswer(id: RequestId, message: string): JSONRPCErrorResponse
 
 const parseErrorCode = -32700;
 
-function readMessage(value: unknown, answers?: RequestId): JSONRPCMessage | NotAMessage {
+function readMessage(value: unknown, answers?: RequestId): Found {
   if (!isJsonObject(value)) return new NotAMessage(`it is ${kindOf(value)}, and not a JSON object`);
   const { method, params } = value;
   // Some write every member there is, with null for what they do not have, and some repeat the method in its answer.
