@@ -53,6 +53,7 @@ type Known = Omit<Login, "accessToken" | "refreshToken" | "scope" | "expiresAt">
 
 /** The login with the tokens that the authorization server returned. */
 export function withTokens(known: Known, tokens: OAuthTokens, now: number): Login {
+  assertBearer(tokens);
   const { access_token: accessToken, refresh_token: refreshToken, scope, expires_in: seconds } = tokens;
   return {
     ...known,
@@ -61,6 +62,13 @@ export function withTokens(known: Known, tokens: OAuthTokens, now: number): Logi
     scope,
     expiresAt: seconds === undefined ? undefined : endAfter(now, seconds),
   };
+}
+
+/** Throws for a token of another type: how requests prove that it is theirs is unknown here, and sent plainly it would be given away. */
+function assertBearer({ token_type: type }: OAuthTokens): void {
+  if (type === undefined || type.toLowerCase() === "bearer") return;
+  const message = `The authorization server gave a token of type ${JSON.stringify(type.slice(0, 100))}. Only tokens of type "Bearer" can be used: configure it to give such tokens to this client.`;
+  throw new TaskClientError("unauthorized", message);
 }
 
 /** The latest time that a Date can hold. */
@@ -141,6 +149,17 @@ export function clientInformation({ client }: Pick<Login, "client">): {
   };
 }
 
+/** Requests that are refused for the same reason at the same time share one renewal. */
+class Renewals {
+  readonly #running = new Map<Challenge["wants"], Promise<boolean>>();
+
+  of({ wants }: Challenge, renew: () => Promise<boolean>): Promise<boolean> {
+    const running = this.#running.get(wants) ?? renew().finally(() => this.#running.delete(wants));
+    this.#running.set(wants, running);
+    return running;
+  }
+}
+
 /** A token is renewed this long before it expires, because the request takes time. */
 const leewayMs = 10_000;
 
@@ -155,7 +174,7 @@ interface LoginTokensOptions {
 export class LoginTokens implements TokenSource {
   readonly #options: LoginTokensOptions;
   readonly #name: string;
-  readonly #renewing = new Map<Challenge["wants"], Promise<boolean>>();
+  readonly #renewing = new Renewals();
   #login: Login | undefined;
 
   constructor(options: LoginTokensOptions) {
@@ -178,12 +197,7 @@ export class LoginTokens implements TokenSource {
   }
 
   async renew(refused: string | undefined, challenge: Challenge): Promise<boolean> {
-    const { wants } = challenge;
-    const renewing =
-      this.#renewing.get(wants) ??
-      this.#renew(refused, challenge).finally(() => this.#renewing.delete(wants));
-    this.#renewing.set(wants, renewing);
-    return renewing;
+    return this.#renewing.of(challenge, () => this.#renew(refused, challenge));
   }
 
   async #renew(refused: string | undefined, { wants, scope }: Challenge): Promise<boolean> {
@@ -226,7 +240,7 @@ export class ProviderTokens implements TokenSource {
   readonly #provider: OAuthClientProvider;
   readonly #server: URL;
   readonly #fetch: FetchLike;
-  readonly #renewing = new Map<Challenge["wants"], Promise<boolean>>();
+  readonly #renewing = new Renewals();
   /** All scopes that the server has named. */
   #scope: string | undefined;
 
@@ -237,16 +251,13 @@ export class ProviderTokens implements TokenSource {
   }
 
   async token(): Promise<string | undefined> {
-    return (await this.#provider.tokens())?.access_token;
+    const tokens = await this.#provider.tokens();
+    if (tokens !== undefined) assertBearer(tokens);
+    return tokens?.access_token;
   }
 
   async renew(refused: string | undefined, challenge: Challenge): Promise<boolean> {
-    const { wants } = challenge;
-    const renewing =
-      this.#renewing.get(wants) ??
-      this.#renew(refused, challenge).finally(() => this.#renewing.delete(wants));
-    this.#renewing.set(wants, renewing);
-    return renewing;
+    return this.#renewing.of(challenge, () => this.#renew(refused, challenge));
   }
 
   async #renew(refused: string | undefined, { wants, scope, metadataUrl }: Challenge): Promise<boolean> {

@@ -170,7 +170,11 @@ export async function askForToken(
         cause,
       });
     });
-  const { access_token: token, expires_in: seconds, error } = jsonObjectIn(text);
+  const { access_token: token, token_type: type, expires_in: seconds, error } = jsonObjectIn(text);
+  if (typeof type === "string" && type.toLowerCase() !== "bearer")
+    throw new NonRetryableError(
+      `The authorization server gave a token of type ${JSON.stringify(type.slice(0, 100))}. Only tokens of type "Bearer" can be used.`,
+    );
   if (status === 200 && typeof token === "string") {
     const lifeMs = typeof seconds === "number" ? seconds * 1_000 : unknownLifeMs;
     return { token, until: systemClock.elapsed() + Math.max(0, lifeMs - earlyMs) };

@@ -56,6 +56,24 @@ it("logs in as itself, and again when the token ends", async () => {
   expect(oauth.times("/token")).toBe(2);
 });
 
+it("takes no token of another type than Bearer, in any case of its letters", async () => {
+  const { url, oauth } = await protectedBy();
+  oauth.clients.set("robot", { id: "robot", secret: "s3cret", redirectUris: [] });
+  const client = { id: "robot", secret: "s3cret" };
+  const givenAs = async (token_type: string) => {
+    oauth.instead = (response) => {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ access_token: "a", token_type }));
+    };
+    return logIn(url, { store: memoryLogins(), flow: "client", client });
+  };
+  expect(await givenAs("bEARER")).toMatchObject({ resource: url });
+  await expect(givenAs("mac")).rejects.toMatchObject({
+    code: "unauthorized",
+    message: expect.stringContaining('gave a token of type "mac". Only tokens of type "Bearer"') as string,
+  });
+});
+
 it("logs in with a code that the user enters elsewhere", async () => {
   const { url, oauth } = await protectedBy();
   const store = memoryLogins();

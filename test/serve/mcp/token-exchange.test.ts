@@ -42,6 +42,7 @@ it.each([
   [400, '{"error":"invalid_target"}', /gave no token \(HTTP 400: invalid_target\)/, "NonRetryableError"],
   [200, "<html>", /gave no token \(HTTP 200\)/, "NonRetryableError"],
   [200, '{"access_token":5}', /gave no token \(HTTP 200\)/, "NonRetryableError"],
+  [200, '{"access_token":"a","token_type":"mac"}', /gave a token of type "mac"/, "NonRetryableError"],
   [503, "", /gave no token \(HTTP 503\)/, "Error"],
 ])("says why there is no token: %s %s", async (status, body, why, name) => {
   const fault = await tokenFrom((_, response) => void response.writeHead(status).end(body));
