@@ -53,15 +53,18 @@ export async function connectAll(given: HostOptions): Promise<Host> {
     throw new HoldfastError("configuration", "connectAll needs tasks that createTasks returned.");
   const options = settingsOf<HostOptions, "policy" | "approve" | "onInput" | "onError">(hostOptions, given);
   const onError = errorReporter(given.onError);
-  const served = new Map<string, ServedTools>();
+  let served: ServedTools | undefined;
   const closing = new AbortController();
   const { tasks, servers, policy } = options;
-  const sources = Object.entries(servers).map(([name, server]) => [name, sourceOf(name, server)] as const);
+  const serverOf = new WeakMap<SourceTool, string>();
+  const sources = Object.entries(servers).map(
+    ([name, server]) => [name, marked(name, sourceOf(name, server), serverOf)] as const,
+  );
   const close = async (): Promise<void> => {
     closing.abort(new HoldfastError("stopping", "The host is closed."));
     for (const each of followed.values()) each.deref()?.close();
     await tasks.stop();
-    await Promise.all([...served.values()].map(async (each) => each.close()));
+    await served?.close();
   };
   /** By conversation. What is followed is held by its watches; all else only by whoever uses it. */
   const followed = new Map<string, WeakRef<FollowedCalls>>();
@@ -69,12 +72,12 @@ export async function connectAll(given: HostOptions): Promise<Host> {
     if (followed.get(id)?.deref() === undefined) followed.delete(id);
   });
   const tools = (): readonly RegisteredTool[] =>
-    [...served].flatMap(([server, { tools: ofServer }]) =>
-      ofServer.filter((tool) => !isRelayed(tool)).map((tool) => registeredTool(server, tool)),
-    );
+    (served?.tools ?? [])
+      .filter((tool) => !isRelayed(tool))
+      .map((tool) => registeredTool(serverOf.get(tool) ?? "", tool));
   try {
-    // In order, so that of two tools of one name the first server's stays.
-    for (const [name, source] of sources) served.set(name, await serveTools(tasks, [source], { onError }));
+    const all = sources.map(([, source]) => source);
+    served = await serveTools(tasks, all, { onError });
     await tasks.start();
   } catch (error) {
     await close();
@@ -134,6 +137,25 @@ function sourceOf(name: string, server: HostServer): ToolSource {
       `connectAll: servers.${name} says durable: false, but calls of a host are tasks. Remove it.`,
     );
   return mcpUpstream(name, { prefix: `${name}__`, ...options });
+}
+
+/** The source, whose tools are noted as those of this server. */
+function marked(server: string, source: ToolSource, serverOf: WeakMap<SourceTool, string>): ToolSource {
+  const open: ToolSource["open"] = async (host) =>
+    source.open({
+      ...host,
+      setTools: (tools) => {
+        for (const tool of tools) serverOf.set(tool, server);
+        host.setTools(tools);
+      },
+    });
+  const { name, isListed } = source;
+  return {
+    name,
+    ...(isListed !== undefined && { isListed }),
+    open,
+    check: async () => (await source.check?.()) ?? [],
+  };
 }
 
 function registeredTool(server: string, { name, config }: SourceTool): RegisteredTool {

@@ -61,6 +61,9 @@ export async function serveTools(
   return served;
 }
 
+/** How many sources to open at a time. */
+const mostOpening = 16;
+
 /** A source that is open or opens, and its tools. */
 interface Opened {
   readonly source: ToolSource;
@@ -134,7 +137,7 @@ class Served implements ServedTools {
     );
     const added = next.filter((each) => !before.includes(each));
     try {
-      for (const each of added) await this.#open(each);
+      await this.#openAll(added);
       this.#register(next, (fault, isMistake) => {
         if (isMistake) throw fault;
         this.#onError(fault);
@@ -161,6 +164,17 @@ class Served implements ServedTools {
     }
   }
 
+  /** A source that does not answer keeps no other waiting. Once all have opened or failed, throws what the first of those that failed did. */
+  async #openAll(added: readonly Opened[]): Promise<void> {
+    const left = added.values();
+    const failed = new Map<Opened, unknown>();
+    const openers = Array.from({ length: mostOpening }, async () => {
+      for (const each of left) await this.#open(each).catch((error: unknown) => failed.set(each, error));
+    });
+    await Promise.all(openers);
+    for (const each of added) if (failed.has(each)) throw failed.get(each);
+  }
+
   async #open(opened: Opened): Promise<void> {
     const onError = this.#onError;
     opened.open = await opened.source.open({
@@ -179,10 +193,8 @@ class Served implements ServedTools {
   }
 
   async #close(opened: readonly Opened[]): Promise<void> {
-    for (const each of opened) {
-      this.#replaced.delete(each);
-      await each.open?.close().catch(this.#onError);
-    }
+    for (const each of opened) this.#replaced.delete(each);
+    await Promise.all(opened.map(async ({ open }) => open?.close().catch(this.#onError)));
   }
 
   /**

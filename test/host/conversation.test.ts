@@ -127,6 +127,33 @@ test("a server that lists a tool twice, or one that another has, keeps no tool f
   ]);
 });
 
+test("servers are opened at the same time, and their tools are in the order of the servers", async () => {
+  const all = Promise.withResolvers<void>();
+  const order: string[] = [];
+  const opening = (name: string): HostServer => {
+    const source = sourceOf(name, { compile: async () => text(name) });
+    return {
+      ...source,
+      open: async (given) => {
+        order.push(name);
+        if (order.length === 3) all.resolve();
+        await all.promise;
+        if (name === "a") await vi.waitUntil(() => order.length === 5);
+        const opened = await source.open(given);
+        order.push(`${name} is open`);
+        return opened;
+      },
+    };
+  };
+  const host = await hostOf({ a: opening("a"), b: opening("b"), c: opening("c") });
+  expect(order.at(-1)).toBe("a is open");
+  expect(host.tools.map(({ server, name }) => [server, name])).toEqual([
+    ["a", "a__compile"],
+    ["b", "b__compile"],
+    ["c", "c__compile"],
+  ]);
+});
+
 test("a call in the background is answered at once, and its result comes to the inbox of its conversation alone", async () => {
   const slow = gate();
   const host = await hostOf(
