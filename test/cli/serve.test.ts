@@ -90,6 +90,17 @@ mcp: { d: { command: no-such-program } }
   await writeFile(join(cwd, "tools.yaml"), "tools: { a: { command: [node] } }\nstore: mysql://x\n");
   expect(await runMain(["doctor", "tools.yaml"], { cwd })).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("HOLDFAST_STORE"),
+    stderr: expect.stringContaining(`${join(cwd, "tools.yaml")}: store must be`),
+  });
+  expect(
+    await runMain(["doctor", "tools.yaml"], { cwd, env: { HOLDFAST_STORE: "mysql://x" } }),
+  ).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^holdfast: HOLDFAST_STORE must be/),
+  });
+  await writeFile(join(cwd, "tools.yaml"), "tools: { a: { command: [node] } }\nlisten: localhost\n");
+  expect(await runMain(["doctor", "tools.yaml"], { cwd })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('tools.yaml: listen must be a port, HOST:PORT or stdio, not "localhost"'),
   });
 });

@@ -319,8 +319,29 @@ export function settingsOf(
   options: Pick<ServeOptions, "port" | "env">,
 ): { readonly config: EnvConfig; readonly store: string } {
   const variables = variablesOf(file, path, options);
-  return { config: configFromEnv(variables), store: variables["HOLDFAST_STORE"] ?? "" };
+  try {
+    return { config: configFromEnv(variables), store: variables["HOLDFAST_STORE"] ?? "" };
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    const message = error.message
+      .replace(/^(\d+) environment variables/, "$1 settings")
+      .replaceAll(/HOLDFAST_\w+/g, (name) => {
+        const member = options.env[name] === undefined ? members[name] : undefined;
+        return member !== undefined && member.replace(/\..*/, "") in file ? `${path}: ${member}` : name;
+      });
+    throw new HoldfastError(error.code, message, { cause: error });
+  }
 }
+
+/** The members of a file that are read as variables. */
+const members: Readonly<Record<string, string>> = {
+  HOLDFAST_STORE: "store",
+  HOLDFAST_HOST: "listen",
+  HOLDFAST_PORT: "listen",
+  HOLDFAST_ADMIN_TOKEN: "dashboard.token",
+  HOLDFAST_DASHBOARD: "dashboard.path",
+  HOLDFAST_EVENTS_URL: "publicUrl",
+};
 
 /** What the file says of the process, as variables, and those of the process, which override it. */
 function variablesOf(
@@ -329,7 +350,13 @@ function variablesOf(
   { port, env }: Pick<ServeOptions, "port" | "env">,
 ): Record<string, string> {
   const { store, listen, dashboard, publicUrl } = file;
-  const [, host, givenPort] = /^(?:(.+):)?(\d+)$/.exec(String(listen ?? "")) ?? [];
+  const found = /^(?:(.+):)?(\d+)$|^stdio$/.exec(String(listen ?? 3000));
+  if (found === null)
+    throw new HoldfastError(
+      "configuration",
+      `${path}: listen must be a port, HOST:PORT or stdio, not ${JSON.stringify(listen)}.`,
+    );
+  const [, host, givenPort] = found;
   const set = Object.entries(env).filter((each): each is [string, string] => each[1] !== undefined);
   const sqlite = /^sqlite:(?!\/)(.+)$/.exec(store ?? "sqlite:tasks.db")?.[1];
   return {
