@@ -1,4 +1,5 @@
-import { expect, it } from "vitest";
+import { ProtocolError } from "@modelcontextprotocol/server";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { TaskCallError } from "../../src/index.ts";
 import { decodeError, encodeError } from "../../src/runtime/stored-values.ts";
 import { callErrorOf } from "../../src/runtime/tool/tool-errors.ts";
@@ -68,4 +69,18 @@ it("takes no other error of the name for one", () => {
   const again = decodeError(encodeError(foreign, maxBytes));
   expect(again).not.toBeInstanceOf(TaskCallError);
   expect(again).toMatchObject({ name: "TaskCallError", message: "odd" });
+});
+
+it.each([
+  ["its message", (text: string) => new Error(text)],
+  ["its data", (text: string) => new ProtocolError(-32000, "Failed", { rows: [text] })],
+])("writes no JSON of an error that is too large by %s", (_, made) => {
+  const stringify = vi.spyOn(JSON, "stringify");
+  onTestFinished(() => stringify.mockRestore());
+  const outcome = outcomeOfThrow(made("x".repeat(50_000)), maxBytes);
+  expect(JSON.parse(outcome.body)).toMatchObject({
+    message: `The tool failed with an error of more than ${maxBytes} bytes.`,
+  });
+  const written = stringify.mock.results.map(({ value }) => String(value).length);
+  expect(Math.max(...written)).toBeLessThan(maxBytes);
 });

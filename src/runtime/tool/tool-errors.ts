@@ -4,7 +4,7 @@ import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server
 import type { CallFailure, JsonRpcError } from "../../task/outcome.ts";
 import { ExecError } from "../exec/exec-options.ts";
 import { HoldfastError, type FaultCode } from "../../task/fault.ts";
-import { cutText } from "../../task/stored-text.ts";
+import { cutText, type TextRoom } from "../../task/stored-text.ts";
 
 /**
  * Throw it in a step or a handler if a retry cannot help: neither the step, whatever its `retries`, nor the handler, whatever its tool's
@@ -235,11 +235,16 @@ export function isError(thrown: unknown): thrown is Error {
   }
 }
 
-/** The JSON text of `value`, or undefined if JSON cannot carry it. Never throws. */
-export function jsonTextOf(value: unknown): string | undefined {
+/** The JSON text of `value`, or undefined if JSON cannot carry it. Throws only if its strings need more than the `room` there is. */
+export function jsonTextOf(value: unknown, room?: TextRoom): string | undefined {
   try {
-    return JSON.stringify(value);
-  } catch {
+    if (room === undefined) return JSON.stringify(value);
+    return JSON.stringify(value, (_, each: unknown) => {
+      if (typeof each === "string") room.take(each);
+      return each;
+    });
+  } catch (error) {
+    if (room?.refuses(error) === true) throw error;
     return undefined;
   }
 }

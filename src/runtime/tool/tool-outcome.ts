@@ -28,7 +28,7 @@ import {
   storeUnavailable,
   tooLarge,
 } from "../../task/fault.ts";
-import { encodeJson } from "../../task/stored-text.ts";
+import { encodeJson, TextRoom } from "../../task/stored-text.ts";
 import { enterHandler } from "../watchdog/running-code.ts";
 import { describeIssues } from "./schema.ts";
 
@@ -175,25 +175,26 @@ async function linkedResult(
  * client failed to answer, which are the tool's own failures. Never throws.
  */
 export function outcomeOfThrow(thrown: unknown, maxBytes: number): Outcome {
-  let outcome: Outcome;
+  const room = new TextRoom("The error", maxBytes);
   try {
-    outcome = thrownOutcome(thrown);
-  } catch {
-    outcome = errorResult("The tool threw a value that cannot be read.");
+    const outcome = thrownOutcome(thrown, room);
+    if (Buffer.byteLength(outcome.body) <= maxBytes) return outcome;
+  } catch (error) {
+    if (!room.refuses(error)) return errorResult("The tool threw a value that cannot be read.");
   }
-  if (Buffer.byteLength(outcome.body) <= maxBytes) return outcome;
   return errorOutcome({
     code: -32603,
     message: `The tool failed with an error of more than ${maxBytes} bytes.`,
   });
 }
 
-function thrownOutcome(thrown: unknown): Outcome {
+function thrownOutcome(thrown: unknown, room: TextRoom): Outcome {
   const message = messageOf(thrown);
-  if (isFault(thrown)) {
-    return errorOutcome(jsonRpcError(jsonRpcCodeOf(thrown.code), message, thrown.data));
-  }
-  if (ProtocolError.isInstance(thrown)) return errorOutcome(jsonRpcError(thrown.code, message, thrown.data));
+  room.take(message);
+  if (isFault(thrown))
+    return errorOutcome(jsonRpcError(jsonRpcCodeOf(thrown.code), message, thrown.data, room));
+  if (ProtocolError.isInstance(thrown))
+    return errorOutcome(jsonRpcError(thrown.code, message, thrown.data, room));
   return errorResult(message);
 }
 
@@ -297,8 +298,8 @@ function withTextFallback(result: CallToolResult): CallToolResult {
   return { ...result, content: [...content, { type: "text", text: JSON.stringify(structured) }] };
 }
 
-function jsonRpcError(code: number, message: string, data: unknown): JsonRpcError {
-  const text = data === undefined ? undefined : jsonTextOf(data);
+function jsonRpcError(code: number, message: string, data: unknown, room: TextRoom): JsonRpcError {
+  const text = data === undefined ? undefined : jsonTextOf(data, room);
   const whole = Number.isSafeInteger(code) ? code : -32603; // JSON-RPC has no other codes
   return text === undefined
     ? { code: whole, message }
