@@ -41,7 +41,6 @@ import type { TaskProtocol } from "./task-protocol.ts";
 import { listTasks, checkReference } from "./task/list-tasks.ts";
 import type { ListedTask, TaskPage, TaskReference } from "./task/remote-task.ts";
 import { type KnownTask, type TaskOrigin, TaskWatches } from "./task/task-watch.ts";
-import { TaskRequests } from "./task/task-requests.ts";
 import type { RawRequester } from "./transport/raw-requester.ts";
 import { WatchedHandle, type HandleOptions, type HandleServices } from "./task/watched-handle.ts";
 
@@ -123,9 +122,9 @@ export class ConnectedClient implements TaskClient {
     this.#watches = new TaskWatches({ polling, callbacks, journal, background }, (taskId) =>
       progress.taskEnded(taskId),
     );
-    const requests = new TaskRequests({ protocol, clock, events, background, readPlainly });
     const { unreachableTimeoutMs } = options.limits;
-    this.#handleServices = { clock, journal, background, requests, limits: { unreachableTimeoutMs } };
+    const limits = { unreachableTimeoutMs };
+    this.#handleServices = { protocol, clock, events, journal, background, readPlainly, limits };
     this.#calls = new ToolCalls({
       protocol,
       clock,
@@ -134,7 +133,6 @@ export class ConnectedClient implements TaskClient {
       journal,
       background,
       progress,
-      requests,
       handle: (...task) => this.#handle(...task),
     });
     this.#era = new Renegotiation(this, options.reconnect);

@@ -107,18 +107,8 @@ it("is printed by the command line", async () => {
 
 it("names a task whose requestor chose an id with other characters than those of a URI", async () => {
   const read: string[] = [];
-  const reader = {
-    taskId: "a/b?c #d",
-    clock: systemClock,
-    readText: async (uri: string) => (read.push(uri), { kind: "value" as const, value: "" }),
-    get: async () => ({ kind: "value" as const, value: ended }),
-    unreadable: (reply: unknown) => reply,
-    onTrouble: () => undefined,
-    follow: false,
-    run: () => undefined,
-    events: new ClientEvents(undefined, systemClock),
-  };
-  expect(await allOf(readLines("log", reader, new AbortController().signal))).toEqual([]);
+  const services = servicesOf((uri) => (read.push(uri), ""));
+  expect(await allOf(readLines("log", services, endedTask(false), new AbortController().signal))).toEqual([]);
   expect(read).toEqual(["task://a%2Fb%3Fc%20%23d/log?after=0"]);
   expect(taskResourceOf("resources/read", { uri: read[0] })).toMatchObject({ task: "a/b?c #d", list: "log" });
 });
@@ -131,6 +121,23 @@ const ended: CompletedTask = {
   ttlMs: null,
   result: { content: [] },
 };
+
+/** Of a server that ends each task, and has this text at each address. */
+function servicesOf(textAt: (uri: string) => string): Parameters<typeof readLines>[1] {
+  return {
+    protocol: { cancel: async () => ({ kind: "value", value: undefined }) },
+    clock: systemClock,
+    events: new ClientEvents(undefined, systemClock),
+    background: { run: () => undefined },
+    readPlainly: async (uri) => ({ kind: "value", value: { contents: [{ uri, text: textAt(uri) }] } }),
+  };
+}
+
+function endedTask(follow: boolean): Parameters<typeof readLines>[2] {
+  const errorOf = (): never => expect.fail("It is known.");
+  const ask = async () => ({ kind: "value" as const, value: ended });
+  return { watch: { taskId: ended.taskId, ask, errorOf }, follow, onTrouble: () => undefined };
+}
 
 const at = "2026-10-01T00:00:00.000Z";
 const line = { seq: 1, at, level: "info", text: "begins" };
@@ -145,20 +152,7 @@ it.each<["log" | "output", readonly unknown[]]>([
   ["output", [{ seq: 1, at, content: { type: "text" } }]],
   ["output", [line]],
 ])("refuses lines of a server that are none, in the %s: %j", async (list, lines) => {
-  const reader = {
-    taskId: "a",
-    clock: systemClock,
-    readText: async () => ({
-      kind: "value" as const,
-      value: lines.map((each) => `${JSON.stringify(each)}\n`).join(""),
-    }),
-    get: async () => ({ kind: "value" as const, value: ended }),
-    unreadable: (reply: unknown) => reply,
-    onTrouble: () => undefined,
-    follow: true,
-    run: () => undefined,
-    events: new ClientEvents(undefined, systemClock),
-  };
-  const read = allOf(readLines(list, reader, new AbortController().signal));
+  const services = servicesOf(() => lines.map((each) => `${JSON.stringify(each)}\n`).join(""));
+  const read = allOf(readLines(list, services, endedTask(true), new AbortController().signal));
   await expect(read).rejects.toMatchObject({ code: "protocol" });
 });

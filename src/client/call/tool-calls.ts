@@ -7,7 +7,7 @@ import type { CallAndWaitOptions, CallOptions } from "../task-client.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
 import type { AnsweredRound, CallAnswer } from "../task-protocol.ts";
 import { type TaskHandle, type WaitOptions, assertWait, readMs, WaitLimit } from "../task/task-handle.ts";
-import type { TaskRequests } from "../task/task-requests.ts";
+import { cancelTask } from "../task/task-requests.ts";
 import type { KnownTask, TaskOrigin } from "../task/task-watch.ts";
 import type { HandleOptions } from "../task/watched-handle.ts";
 import { directHandle, makeIdempotencyKey, type PendingCall, pendingCall } from "./pending-call.ts";
@@ -16,7 +16,6 @@ export interface ToolCallServices extends StartServices {
   readonly journal: CallJournal;
   readonly background: BackgroundWork;
   readonly progress: ProgressTokens;
-  readonly requests: Pick<TaskRequests, "cancel">;
   readonly handle: (
     taskId: string,
     origin: TaskOrigin,
@@ -128,12 +127,13 @@ export class ToolCalls {
 
   /** The answer to a call came after its caller gave up: a task that nobody can find is cancelled. */
   async #late(entry: StoredCall, answer: CallAnswer, sending: Sending): Promise<void> {
-    const { journal, requests } = this.#services;
+    const { journal, protocol, clock, callbacks } = this.#services;
     if (answer.kind !== "task") return journal.removeCall(entry);
     const { taskId } = answer;
     if (sending.kind === "again" || sending.findsAgain) return journal.recordLateTask(entry, taskId);
     // Not by a handle: a client that closes meanwhile waits for this, and its handles have ended.
-    if (await this.#inTime((signal) => requests.cancel(taskId, signal))) journal.removeCall(entry);
+    const services = { protocol, clock, events: callbacks.events };
+    if (await this.#inTime((signal) => cancelTask(services, taskId, signal))) journal.removeCall(entry);
     else journal.recordLateTask(entry, taskId);
   }
 

@@ -247,6 +247,12 @@ export function replyError(reply: Unanswered, taskId?: string): TaskClientError 
   }
 }
 
+/** The error for a task that this client has never seen, and the server does not know. */
+export function unknownTask(reply: Reply<unknown>, taskId: string): TaskClientError {
+  const error = reply.kind === "error" ? { error: reply.error } : {};
+  return new TaskClientError("unknown_task", "The server does not know the task", { ...error, taskId });
+}
+
 /** The JSON-RPC error of a reply, if the server sent one. */
 export function rpcErrorIn(reply: Reply<unknown>): JsonRpcError | undefined {
   return reply.kind === "error" || reply.kind === "lost" ? reply.error : undefined;

@@ -1,7 +1,14 @@
 import { type ContentBlock, isSpecType, type ReadResourceResult } from "@modelcontextprotocol/client";
 import { isJsonObject, logLevelOf } from "../../generation/message.ts";
 import { artifactUri } from "../../task/artifact.ts";
-import { isUnknown, readReply, type Reply, replyError, type Unanswered } from "../reply/reply.ts";
+import {
+  isUnknown,
+  readReply,
+  type Reply,
+  replyError,
+  type Unanswered,
+  unknownTask,
+} from "../reply/reply.ts";
 import { mayPass, sendWithRetries, Failures, pollFailed, type Trouble } from "../reply/retry.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { type ClientClock, noLongerNeeded } from "../clock.ts";
@@ -11,6 +18,7 @@ import type { ClientEvents } from "../client-events.ts";
 import type { LineListener, TaskProtocol } from "../task-protocol.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
 import type { BackgroundWork } from "../background-work.ts";
+import type { TaskWatch } from "./task-watch.ts";
 
 /** A file that a task has made. */
 export interface TaskArtifact {
@@ -25,21 +33,48 @@ export interface TaskArtifact {
   readonly at: string;
 }
 
-export interface ArtifactLister {
+/** What requests about tasks need of their client. */
+export interface RequestServices {
+  readonly protocol: Pick<TaskProtocol, "cancel" | "delete" | "followLines">;
   readonly clock: ClientClock;
-  /** The text of a resource. */
-  readonly readText: (uri: string, signal: AbortSignal) => Promise<Reply<string>>;
-  readonly onTrouble: (trouble: Trouble | null) => void;
+  readonly events: Pick<ClientEvents, "emit">;
+  /** Closing the client waits for it. */
+  readonly background: Pick<BackgroundWork, "run">;
+  /** Reads a resource by a request, which is sent once. */
+  readonly readPlainly: (uri: string, signal: AbortSignal) => Promise<Reply<ReadResourceResult>>;
+}
+
+/** Repeats the request until the server acknowledges it. */
+export async function cancelTask(
+  { protocol, clock, events }: Pick<RequestServices, "protocol" | "clock" | "events">,
+  taskId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  events.emit({ type: "cancel_requested", taskId });
+  const reply = await sendWithRetries(() => protocol.cancel(taskId, signal), clock, signal);
+  if (isUnknown(reply)) throw unknownTask(reply, taskId);
+  if (reply.kind !== "value") throw replyError(reply, taskId);
+  events.emit({ type: "cancel_acknowledged", taskId });
+}
+
+export async function deleteTask(
+  { protocol }: Pick<RequestServices, "protocol">,
+  taskId: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const reply = (await protocol.delete?.(taskId, signal)) ?? cannotDelete;
+  if (reply.kind !== "value") throw replyError(reply, taskId);
 }
 
 /** The artifacts of a task that are complete, however long the server does not answer. */
-async function listArtifacts(
+export async function listArtifacts(
+  services: RequestServices,
   taskId: string,
-  { clock, readText, onTrouble }: ArtifactLister,
+  onTrouble: (trouble: Trouble | null) => void,
   signal: AbortSignal,
 ): Promise<readonly TaskArtifact[]> {
-  const uri = artifactUri(taskId);
-  const reply = await sendWithRetries(() => readText(uri, signal), clock, signal, { onPause: onTrouble });
+  const read = async (): Promise<Reply<string>> => readText(services, artifactUri(taskId), signal);
+  const reply = await sendWithRetries(read, services.clock, signal, { onPause: onTrouble });
   if (reply.kind !== "value") throw replyError(reply, taskId);
   return reply.value
     .split("\n")
@@ -83,41 +118,31 @@ export interface OutputPart extends Line {
   readonly content: ContentBlock;
 }
 
-interface LineReader {
-  readonly taskId: string;
-  readonly clock: ClientClock;
-  /** The text of a resource. */
-  readonly readText: (uri: string, signal: AbortSignal) => Promise<Reply<string>>;
-  readonly get: (signal: AbortSignal) => Promise<Reply<RemoteTask>>;
-  /** The error for an answer to `get` that is no task. */
-  readonly unreadable: (reply: Unanswered) => unknown;
-  /** `followLines` of the protocol. */
-  readonly followLines?: TaskProtocol["followLines"];
-  /** Tracks background work, so that closing the client waits for it. */
-  readonly run: (work: Promise<void>) => void;
+interface LinesRead {
+  /** The task, its state, and the error for an answer that is none. */
+  readonly watch: Pick<TaskWatch, "taskId" | "ask" | "errorOf">;
   /** Whether to continue until the task has ended. */
   readonly follow: boolean;
   readonly onTrouble: (trouble: Trouble | null) => void;
-  /** Receives an event when the server cannot be reached, and when it answers again. */
-  readonly events: Pick<ClientEvents, "emit">;
 }
 
 /** The pause before reading on if the task has no poll interval (ms). */
 const pauseMs = 1_000;
 
 /** The lines of a task's list from the first that the server keeps; with `follow` also each new line, until the task has ended. */
-export async function* readLines<Read extends Line>(
+export async function* readLines<Read extends LogLine | OutputPart>(
   list: LineList,
-  { taskId, clock, readText, get, unreadable, follow, followLines, run, events, onTrouble }: LineReader,
+  services: RequestServices,
+  { watch, follow, onTrouble }: LinesRead,
   signal: AbortSignal,
 ): AsyncGenerator<Read, void, undefined> {
+  const { clock, events, background, protocol } = services;
+  const { taskId } = watch;
   const uri = taskResourceUri(taskId, list);
   const updates = new LineUpdates(clock);
   const finished = new AbortController();
-  if (follow && followLines !== undefined) {
-    // If that fails, the list is polled.
-    run(followLines(uri, updates, AbortSignal.any([signal, finished.signal])).catch(() => undefined));
-  }
+  const pushes = follow && protocol.followLines?.(uri, updates, AbortSignal.any([signal, finished.signal]));
+  if (pushes) background.run(pushes.catch(() => undefined)); // if that fails, the list is polled
   const failed = new Failures(clock);
   /** Resolves with an answer, however long the server gives none. Rejects if a repeat would not help. */
   const ask = async <T>(
@@ -140,13 +165,17 @@ export async function* readLines<Read extends Line>(
       await clock.sleep(trouble.retryInMs, signal);
     }
   };
-  const state = async (): Promise<RemoteTask> => ask(() => get(signal), unreadable);
+  const state = async (): Promise<RemoteTask> =>
+    ask(
+      () => watch.ask(signal),
+      (reply) => watch.errorOf(reply),
+    );
   try {
     // A task that has ended has no lines after those that are read then.
     let task = await state();
     for (let after = 0; ;) {
       const text = await ask(
-        () => readText(`${uri}?after=${after}`, signal),
+        () => readText(services, `${uri}?after=${after}`, signal),
         (reply) => replyError(reply, taskId),
       );
       const lines = linesIn<Read>(text, list, after);
@@ -230,79 +259,16 @@ export class LineUpdates implements LineListener {
   }
 }
 
-interface TaskRequestServices {
-  readonly protocol: TaskProtocol;
-  readonly clock: ClientClock;
-  readonly events: ClientEvents;
-  readonly background: BackgroundWork;
-  /** Reads a resource by a request, which is sent once. */
-  readonly readPlainly: (uri: string, signal: AbortSignal) => Promise<Reply<ReadResourceResult>>;
-}
-
-/** What callers request for their tasks, besides the polls of a wait. */
-export class TaskRequests {
-  /** Whether tasks can be deleted. */
-  readonly canDelete: boolean;
-  readonly #services: TaskRequestServices;
-
-  constructor(services: TaskRequestServices) {
-    this.canDelete = services.protocol.delete !== undefined;
-    this.#services = services;
-  }
-
-  /** Repeats the request until the server acknowledges it. */
-  async cancel(taskId: string, signal: AbortSignal): Promise<void> {
-    const { protocol, clock, events } = this.#services;
-    events.emit({ type: "cancel_requested", taskId });
-    const reply = await sendWithRetries(() => protocol.cancel(taskId, signal), clock, signal);
-    if (isUnknown(reply)) throw unknownTask(reply, taskId);
-    if (reply.kind !== "value") throw replyError(reply, taskId);
-    events.emit({ type: "cancel_acknowledged", taskId });
-  }
-
-  async delete(taskId: string, signal: AbortSignal): Promise<void> {
-    const reply = (await this.#services.protocol.delete?.(taskId, signal)) ?? cannotDelete;
-    if (reply.kind !== "value") throw replyError(reply, taskId);
-  }
-
-  /** The lines of the task's log or output. See `readLines`. */
-  lines<Read extends LogLine | OutputPart>(
-    taskId: string,
-    list: LineList,
-    how: Pick<LineReader, "follow" | "get" | "unreadable" | "onTrouble">,
-    signal: AbortSignal,
-  ): AsyncGenerator<Read, void, undefined> {
-    const { protocol, clock, background, events } = this.#services;
-    const readText = (uri: string, until: AbortSignal): Promise<Reply<string>> => this.#readText(uri, until);
-    const { followLines } = protocol;
-    const run = (work: Promise<void>): void => background.run(work);
-    const reader = { ...how, taskId, clock, readText, run, followLines, events };
-    return readLines<Read>(list, reader, signal);
-  }
-
-  /** The files that the task has made. See `listArtifacts`. */
-  artifacts(
-    taskId: string,
-    onTrouble: LineReader["onTrouble"],
-    signal: AbortSignal,
-  ): Promise<readonly TaskArtifact[]> {
-    const { clock } = this.#services;
-    const readText = (uri: string, until: AbortSignal): Promise<Reply<string>> => this.#readText(uri, until);
-    return listArtifacts(taskId, { clock, readText, onTrouble }, signal);
-  }
-
-  async #readText(uri: string, until: AbortSignal): Promise<Reply<string>> {
-    return readReply(await this.#services.readPlainly(uri, until), textOf);
-  }
+async function readText(
+  { readPlainly }: Pick<RequestServices, "readPlainly">,
+  uri: string,
+  signal: AbortSignal,
+): Promise<Reply<string>> {
+  return readReply(await readPlainly(uri, signal), textOf);
 }
 
 function textOf({ contents }: ReadResourceResult): string {
   return contents.map((content) => ("text" in content ? content.text : "")).join("\n");
-}
-
-export function unknownTask(reply: Reply<unknown>, taskId: string): TaskClientError {
-  const error = reply.kind === "error" ? { error: reply.error } : {};
-  return new TaskClientError("unknown_task", "The server does not know the task", { ...error, taskId });
 }
 
 const cannotDelete: Reply<undefined> = {

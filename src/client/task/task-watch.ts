@@ -13,9 +13,8 @@ import {
   type Verdict,
 } from "./poll-loop.ts";
 import { hasEnded, type RemoteTask } from "./remote-task.ts";
-import { isUnknown, type Reply, replyError, type Unanswered } from "../reply/reply.ts";
+import { isUnknown, type Reply, replyError, type Unanswered, unknownTask } from "../reply/reply.ts";
 import { TaskClientError } from "../task-client-error.ts";
-import { unknownTask } from "./task-requests.ts";
 import type { Trouble } from "../reply/retry.ts";
 import { TaskQuestions } from "../question/task-questions.ts";
 
@@ -25,18 +24,7 @@ interface WatchServices {
   readonly callbacks: UserCallbacks;
   readonly journal: CallJournal;
   readonly background: BackgroundWork;
-  readonly watches: WatchLifetimes;
-}
-
-/** How long watches live. */
-interface WatchLifetimes {
-  /**
-   * Keeps the watch until the task has ended: it has questions and answers, or a Retry-After, that must not be
-   * lost.
-   */
-  retain(watch: TaskWatch): void;
-  /** The task has ended or is unknown. */
-  forget(taskId: string): void;
+  readonly watches: Pick<TaskWatches, "retain" | "forget">;
 }
 
 /** Just created, found in the handle store, or named by the caller. */
@@ -350,7 +338,7 @@ export class PollRun {
  * The watches of one client by task id, so that a task with several handles is polled and asked about once. A watch
  * lives as long as a handle or a wait for its task, so a client that only starts calls does not grow.
  */
-export class TaskWatches implements WatchLifetimes {
+export class TaskWatches {
   readonly #services: WatchServices;
   readonly #onForget: (taskId: string) => void;
   readonly #byId = new Map<string, WeakRef<TaskWatch>>();
@@ -376,10 +364,12 @@ export class TaskWatches implements WatchLifetimes {
     return watch;
   }
 
+  /** Keeps the watch until the task has ended: it has questions and answers, or a Retry-After, that must not be lost. */
   retain(watch: TaskWatch): void {
     this.#retained.set(watch.taskId, watch);
   }
 
+  /** The task has ended or is unknown. */
   forget(taskId: string): void {
     this.#byId.delete(taskId);
     this.#retained.delete(taskId);

@@ -1,11 +1,18 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
-import type { LogLine, OutputPart, TaskArtifact, TaskRequests } from "./task-requests.ts";
+import {
+  cancelTask,
+  deleteTask,
+  listArtifacts,
+  readLines,
+  type LogLine,
+  type OutputPart,
+  type RequestServices,
+  type TaskArtifact,
+} from "./task-requests.ts";
 import type { BackgroundWork } from "../background-work.ts";
-import type { ClientClock } from "../clock.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
 import { isExpiredError } from "../../task/outcome.ts";
 import { withReference, TaskClientError } from "../task-client-error.ts";
-import type { Unanswered } from "../reply/reply.ts";
 import { type EndedTask, hasEnded, type RemoteTask, type TaskReference } from "./remote-task.ts";
 import {
   type LinesOptions,
@@ -24,11 +31,9 @@ export interface HandleOptions {
   readonly deleteAfterFetch?: boolean | undefined;
 }
 
-export interface HandleServices {
-  readonly clock: ClientClock;
+export interface HandleServices extends RequestServices {
   readonly journal: CallJournal;
   readonly background: BackgroundWork;
-  readonly requests: TaskRequests;
   /** Of waits whose own options name none. */
   readonly limits: Pick<WaitOptions, "unreachableTimeoutMs">;
 }
@@ -48,7 +53,7 @@ export class WatchedHandle implements TaskHandle {
   ) {
     this.reference = services.journal.referenceTo(watch.taskId);
     this.immediateResponse = immediateResponse;
-    this.#deletes = deleteAfterFetch && services.requests.canDelete;
+    this.#deletes = deleteAfterFetch && services.protocol.delete !== undefined;
     this.#watch = watch;
     this.#services = services;
   }
@@ -78,10 +83,11 @@ export class WatchedHandle implements TaskHandle {
 
   async artifacts(options: WaitOptions = {}): Promise<readonly TaskArtifact[]> {
     assertWait(options);
-    const { clock, background, requests } = this.#services;
-    const limit = new WaitLimit({ ...this.#services.limits, ...options }, clock);
+    const { clock, background, limits } = this.#services;
+    const limit = new WaitLimit({ ...limits, ...options }, clock);
     try {
-      return await requests.artifacts(this.taskId, limit.onTrouble, limit.or(background.closing));
+      const signal = limit.or(background.closing);
+      return await listArtifacts(this.#services, this.taskId, limit.onTrouble, signal);
     } catch (error) {
       return await this.#fail(error, options.signal);
     } finally {
@@ -102,15 +108,11 @@ export class WatchedHandle implements TaskHandle {
   }
 
   async cancel(options: WaitOptions = {}): Promise<void> {
-    return this.#withWaitLimit(options, async (signal) =>
-      this.#services.requests.cancel(this.taskId, signal),
-    );
+    return this.#withWaitLimit(options, async (signal) => cancelTask(this.#services, this.taskId, signal));
   }
 
   async delete(options: WaitOptions = {}): Promise<void> {
-    return this.#withWaitLimit(options, async (signal) =>
-      this.#services.requests.delete(this.taskId, signal),
-    );
+    return this.#withWaitLimit(options, async (signal) => deleteTask(this.#services, this.taskId, signal));
   }
 
   async *#updates(options: WaitOptions): AsyncGenerator<RemoteTask, void, undefined> {
@@ -136,17 +138,12 @@ export class WatchedHandle implements TaskHandle {
     list: LineList,
     options: LinesOptions,
   ): AsyncGenerator<Read, void, undefined> {
-    const { clock, background, requests } = this.#services;
-    const limit = new WaitLimit({ ...this.#services.limits, ...options }, clock);
-    const signal = limit.or(background.closing);
+    const { clock, background, limits } = this.#services;
+    const limit = new WaitLimit({ ...limits, ...options }, clock);
+    const { onTrouble } = limit;
     try {
-      const how = {
-        follow: options.follow !== false,
-        get: async (until: AbortSignal) => this.#watch.ask(until),
-        unreadable: (reply: Unanswered) => this.#watch.errorOf(reply),
-        onTrouble: limit.onTrouble,
-      };
-      yield* requests.lines<Read>(this.taskId, list, how, signal);
+      const read = { watch: this.#watch, follow: options.follow !== false, onTrouble };
+      yield* readLines<Read>(list, this.#services, read, limit.or(background.closing));
     } catch (error) {
       await this.#fail(error, options.signal);
     } finally {
