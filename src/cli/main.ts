@@ -24,11 +24,15 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
   // Without a listener an error would end the process with a stack trace. Writes report the error too. A prompt runs many commands.
   for (const stream of [io.stdout, io.stderr]) stream.off("error", ignore).on("error", ignore);
   const output = new Output(io, wantsJson(argv));
-  let exitCode: ExitCode = exitCodes.done;
-  if (argv.length === 0) {
-    io.stdout.write(startPage);
-    return exitCodes.done;
+  try {
+    return await run(argv, io, output);
+  } catch (error) {
+    return error instanceof BrokenPipe ? exitCodes.brokenPipe : reportFailure(error, output);
   }
+}
+
+async function run(argv: readonly string[], io: Io, output: Output): Promise<ExitCode> {
+  if (argv.length === 0) return output.say({ json: {}, text: startPage });
   if (argv[0] === keepsSession && argv.length === 1) {
     const { keepSession } = await import("./session/session-process.ts");
     return keepSession(io);
@@ -42,24 +46,22 @@ export async function main(argv: readonly string[], io: Io): Promise<ExitCode> {
       complete: async (line) => (await import("./command/completion.ts")).completed(program, context, line),
     },
   };
+  let exitCode: ExitCode = exitCodes.done;
   const program: Command = await makeProgram(context, (code) => (exitCode = code), argv);
+  if (argv[0] === askedByShells) {
+    const { completeWords } = await import("./command/completion.ts");
+    return completeWords(program, context, argv.slice(1));
+  }
   try {
-    if (argv[0] === askedByShells) {
-      const { completeWords } = await import("./command/completion.ts");
-      return await completeWords(program, context, argv.slice(1));
-    }
     const words = moveActionFirst(moveServerFirst(protectId(moveSessionBehind(argv))), adminActions(program));
     await program.parseAsync(words, { from: "user" });
     return exitCode;
   } catch (error) {
-    if (error instanceof BrokenPipe) return exitCodes.brokenPipe;
-    if (error instanceof CommanderError) {
-      // Commander has printed its message, except with --json.
-      if (error.exitCode === 0) return exitCodes.done;
-      if (!output.json) return exitCodes.usage;
-      return reportFailure(new UsageError(error.message.replace(/^error: /, "")), output);
-    }
-    return reportFailure(error, output);
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0 && output.json) throw new UsageError(error.message.replace(/^error: /, ""));
+    // Commander has printed its message, or help.
+    await output.written();
+    return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   }
 }
 

@@ -67,7 +67,7 @@ export async function makeProgram(
     .exitOverride()
     .showHelpAfterError("(add --help for help)")
     .configureOutput({
-      writeOut: (text) => void stdout.write(text),
+      writeOut: (text) => context.output.begin(text),
       outputError: (text, write) => write(text.replace(/^error: /, "holdfast: ")),
       writeErr: (text) => void (context.output.json || context.output.note(text.trimEnd())),
     });

@@ -1,3 +1,4 @@
+import { PassThrough, Writable } from "node:stream";
 import type { Command } from "commander";
 import { split } from "shlex";
 import { expect, it } from "vitest";
@@ -6,6 +7,8 @@ import type { Context } from "../../src/cli/context.ts";
 import { adminCommands } from "../../src/cli/command/admin/operation-commands.ts";
 import { allCommands } from "../../src/cli/commands.ts";
 import { firstCommands } from "../../src/cli/declare.ts";
+import type { Io } from "../../src/cli/io.ts";
+import { main } from "../../src/cli/main.ts";
 import { adminActions, makeProgram } from "../../src/cli/program.ts";
 import { Pty } from "./terminal/pty.ts";
 import { runMain } from "./run-main.ts";
@@ -35,6 +38,26 @@ const examples = Object.fromEntries(
 );
 
 const paths = commandsOf(await program()).map(([path]) => path);
+
+it.each(["", "--help", "--version", "help", "call --help"])(
+  "says that it cannot be written: holdfast %s",
+  async (line) => {
+    const full = Object.assign(new Error("ENOSPC: no space left on device, write"), { syscall: "write" });
+    const stdout = new Writable({ write: (_chunk, _encoding, done) => done(full) });
+    const stderr = new PassThrough();
+    const io = {
+      stdin: process.stdin,
+      stdout,
+      stderr,
+      env: {},
+      cwd: "/",
+      program: "holdfast",
+      now: Date.now,
+    };
+    const code = await main(split(line), io as unknown as Io);
+    expect([code, String(stderr.read())]).toEqual([74, `holdfast: ${full.message}\n`]);
+  },
+);
 
 it.each(["", ...paths])("fits 80 columns: holdfast %s --help", async (path) => {
   for (const columns of [undefined, 80, 200]) {

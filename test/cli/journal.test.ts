@@ -87,21 +87,31 @@ it("prints what is stored of a task, while its server goes on", { timeout: 30_00
 });
 
 it.each([
-  [["none.db", "x"], 2, /There is no file .*none\.db\./],
+  [["none.db", "x"], 6, /There is no file .*none\.db\./],
   [["memory:", "x"], 2, /memory: keeps its tasks inside one process/],
   [["mysql://u:secret@host/db", "x"], 2, /"mysql:\/\/…@host\/db" is not the URL of a store/],
   [
     ["postgres://u:secret@127.0.0.1:1/db", "x"],
-    2,
+    6,
     /^[^@]*postgres:\/\/127.0.0.1:1\/db cannot be used: .*ECONNREFUSED/,
   ],
   [["."], 2, /missing required argument 'id'/],
-  [[".", "x"], 2, /is not a regular file/],
+  [[".", "x"], 6, /is not a regular file/],
 ])("says of %j what is wrong", async (args, code, problem) => {
   const cwd = await folder();
   const run = await runMain(["journal", "export", ...args], { cwd });
   expect(run).toMatchObject({ code, stdout: "" });
   expect(run.stderr).toMatch(problem);
+  const [store = "", id] = args;
+  if (id !== undefined) {
+    const others = [
+      ["journal", "ls", store],
+      ["admin", store, "list"],
+      ["inbox", store, "chat"],
+    ];
+    const runs = await Promise.all(others.map(async (words) => runMain(words, { cwd })));
+    expect(runs.map((each) => each.code)).toEqual([code, code, code]);
+  }
   expect(await readdir(cwd)).toEqual([]);
 });
 
@@ -150,7 +160,7 @@ it("reads a Postgres database, too", async () => {
   });
   url.searchParams.set("schema", "nobodys");
   expect(await runMain(["journal", "ls", url.href])).toMatchObject({
-    code: 2,
+    code: 6,
     stderr: expect.stringContaining("The database has no Holdfast tables in schema nobodys") as string,
   });
 });

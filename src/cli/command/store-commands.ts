@@ -1,9 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { TaskClientError } from "../../client/task-client-error.ts";
 import { exportJournal, type StoredTasks } from "../../store/export-journal.ts";
 import { readStore, databaseOfStore, existingStore } from "../../store/from-url.ts";
-import { HoldfastError, type FaultCode } from "../../task/fault.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
 import type { Given } from "../commands.ts";
 import type { Context } from "../context.ts";
@@ -17,11 +15,9 @@ import { aborted, watchSignals } from "../terminal/signal-watch.ts";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { InboxMessage } from "../../host/conversation.ts";
+import type { Host } from "../../host/host.ts";
 import { textOf } from "../../host/for-models.ts";
 import { openedStore } from "../../store/encrypted-store.ts";
-
-/** The error codes for a store, or a task in it, that cannot be read. */
-const unusable: ReadonlySet<FaultCode> = new Set(["store_url", "store_unusable", "task_unreadable"]);
 
 const tasksPerPage = 500;
 
@@ -65,11 +61,7 @@ async function readTasks<T>(io: Io, store: string, read: (tasks: StoredTasks) =>
   try {
     return await readStore(store, (path) => resolve(io.cwd, path), read, encryptionKeys(io));
   } catch (error) {
-    if (!(error instanceof HoldfastError)) throw error;
-    if (error.code === "unknown_task")
-      throw new TaskClientError("unknown_task", error.message, { cause: error });
-    if (unusable.has(error.code)) throw new UsageError(error.message, { cause: error });
-    throw error;
+    throw adminFailure(error);
   }
 }
 
@@ -108,10 +100,7 @@ async function run(
       dryRun: dryRun === true,
     });
   } catch (error) {
-    if (!(error instanceof HoldfastError)) throw error;
-    if (error.code === "store_unusable")
-      throw new TaskClientError("connection", error.message, { cause: error });
-    throw new UsageError(error.message);
+    throw adminFailure(error);
   }
 }
 
@@ -163,10 +152,6 @@ export async function inbox(
   const { io, output } = context;
   if (follow === true && exec === undefined)
     throw new UsageError("--follow waits for results to hand them to a program: name it with --exec.");
-  const store = openedStore(
-    existingStore(place, (path) => resolve(io.cwd, path)),
-    encryptionKeys(io),
-  );
   // Loaded on demand, so that other commands start faster.
   const [{ createTasks }, { connectAll }] = await Promise.all([
     import("../../server/tasks.ts"),
@@ -175,8 +160,12 @@ export async function inbox(
   using interrupts = watchSignals();
   const onError = (error: unknown): void =>
     output.note(error instanceof Error ? error.message : String(error));
-  const tasks = createTasks({ store, roles: ["serve"], onError });
-  const host = await connectAll({ tasks, servers: {}, onError }).catch((error: unknown) => {
+  const opened = async (): Promise<Host> => {
+    const existing = existingStore(place, (path) => resolve(io.cwd, path));
+    const store = openedStore(existing, encryptionKeys(io));
+    return connectAll({ tasks: createTasks({ store, roles: ["serve"], onError }), servers: {}, onError });
+  };
+  const host = await opened().catch((error: unknown) => {
     throw adminFailure(error);
   });
   try {

@@ -35,6 +35,7 @@ export interface Said {
 export class Output {
   readonly json: boolean;
   readonly #io: Io;
+  #begun: Promise<void> = Promise.resolve();
 
   constructor(io: Io, json: boolean) {
     this.#io = io;
@@ -86,6 +87,17 @@ export class Output {
     const { stderr } = this.#io;
     const line = sanitizeText(text);
     stderr.write(`${stderr.isTTY ? wrappedNote(line, stderr.columns) : line}\n`);
+  }
+
+  /** Begins to write what a library prints, which does not wait for it: `written` does. */
+  begin(text: string): void {
+    this.#begun = this.#begun.then(async () => this.#write(text));
+    this.#begun.catch(() => undefined);
+  }
+
+  /** Rejects if what was begun could not be written. */
+  async written(): Promise<void> {
+    await this.#begun;
   }
 
   async #write(text: string | Uint8Array): Promise<void> {

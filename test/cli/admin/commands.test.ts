@@ -166,13 +166,31 @@ describe.each(kinds)("beside a server on %s", (kind) => {
       .toBe(5);
     const all = ["--all", "--tool", "load", "--state", "failed"];
     expect(await admin(place, "retry", ...all, "--dry-run")).toBe("4 tasks would be run again\n");
-    expect(await admin(place, "retry", ...all, "--limit", "2")).toBe("2 tasks were run again\n");
+    const unasked = await runMain(["admin", place.url, "retry", ...all], { cwd: place.cwd });
+    expect(unasked).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /Nothing was changed: 4 tasks will be run again: .*needs --yes/,
+      ) as string,
+    });
+    for (const [filter, known] of [
+      ["--cause", /c[0-9a-f]{16}/],
+      ["--tool", /load/],
+      ["--node", /There are [\w-]{16}/],
+    ] as const)
+      for (const action of ["retry", "cancel", "delete"]) {
+        const typo = await runMain(["admin", place.url, action, "--all", filter, "typo"], { cwd: place.cwd });
+        expect(typo).toMatchObject({ code: 2, stdout: "" });
+        expect(typo.stderr).toContain(`no stored task has the ${filter.slice(2)} "typo"`);
+        expect(typo.stderr).toMatch(known);
+      }
+    expect(await admin(place, "retry", ...all, "--limit", "2", "--yes")).toBe("2 tasks were run again\n");
     await expect
       .poll(async () => (await admin(place, "list", "--state", "failed")).split("\n").length)
       .toBe(7);
     // Those that were run again are left out.
-    expect(await admin(place, "extend", "never", ...all)).toBe("4 tasks were extended\n");
-    expect(await adminJson(place, "delete", ...all)).toMatchObject({
+    expect(await admin(place, "extend", "never", ...all, "--yes")).toBe("4 tasks were extended\n");
+    expect(await adminJson(place, "delete", ...all, "--yes")).toMatchObject({
       action: "delete",
       dryRun: false,
       counts: { total: 4, open: 0, done: 4, refused: 0 },

@@ -125,12 +125,12 @@ async function failing(answers: number): Promise<string> {
 }
 
 it("says what is known of many tasks where the endpoint fails", async () => {
-  expect(await admin(await failing(2), "cancel", "--all")).toMatchObject({
+  expect(await admin(await failing(2), "cancel", "--all", "--yes")).toMatchObject({
     code: 6,
     stdout: "1 task was cancelled\n",
     stderr: expect.stringContaining("The disk is full.") as string,
   });
-  const { code, stdout } = await admin(await failing(2), "cancel", "--all", "--json");
+  const { code, stdout } = await admin(await failing(2), "cancel", "--all", "--yes", "--json");
   expect([code, JSON.parse(stdout)]).toMatchObject([
     6,
     { job: "j", done: ["a"], error: "The disk is full." },
@@ -138,7 +138,7 @@ it("says what is known of many tasks where the endpoint fails", async () => {
 });
 
 it("says what some of many tasks have refused, and does the others", async () => {
-  expect(await admin(await failing(9), "cancel", "--all")).toEqual({
+  expect(await admin(await failing(9), "cancel", "--all", "--yes")).toEqual({
     code: 3,
     stdout: "1 task was cancelled\n",
     stderr: "refused: c: Task c has ended.\n",

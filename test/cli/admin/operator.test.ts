@@ -81,7 +81,7 @@ describe.each(places)(`an operator of ${failed + others} tasks on %s`, (kind) =>
       const selected = ["retry", "--all", "--tool", "export", "--state", "failed"];
       const { done: meant } = await timed<BulkResult>(...selected, "--dry-run");
       expect(meant).toHaveLength(failed);
-      const { done, created, refused } = await timed<BulkResult>(...selected, "--as", "eve");
+      const { done, created, refused } = await timed<BulkResult>(...selected, "--as", "eve", "--yes");
       expect([done, created.length, refused]).toEqual([meant, failed, []]);
 
       const open = [

@@ -1,6 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import type { TaskSelection } from "../../../admin/admin.ts";
+import type { Admin } from "../../../admin/operations.ts";
 import type { BulkAction, BulkJobShown, BulkOptions } from "../../../admin/task-operations.ts";
+import { didYouMean } from "../../arguments/words.ts";
 import type { Context } from "../../context.ts";
 import { type ExitCode, exitCodes, interruptedBy, Stopped, UsageError } from "../../errors.ts";
 import type { ManyTasksJson } from "../../output/json-shapes.ts";
@@ -13,7 +15,7 @@ import {
   exitCodeOfAdmin,
   withAdmin,
 } from "./with-admin.ts";
-import { type ManyTasksOptions, selectionOf, selectionText } from "./selection.ts";
+import { type ManyTasksOptions, type SelectionOptions, selectionOf, selectionText } from "./selection.ts";
 import { bulkShown, bulkText } from "./operation-tables.ts";
 
 interface ManyTasks {
@@ -37,6 +39,7 @@ export async function actOnMany(context: Context, command: ManyTasks): Promise<E
     const selection = selectionOf(options, session.now());
     const { job } = await acts().bulk(action, selection, { ...how(command), dryRun: true });
     let shown = await admin.bulkJob(job);
+    if (shown.counts.total === 0) await assertKnown(admin, options);
     const isAgreed = dryRun || options.yes === true || (await agrees(context, command, shown, session));
     if (interrupts.signal.aborted)
       throw new Stopped(interruptedBy(interrupts), "Interrupted: nothing was changed");
@@ -62,9 +65,46 @@ async function agrees(
   { counts }: BulkJobShown,
   { interrupts }: AdminSession,
 ): Promise<boolean> {
-  if (output.json || !(io.stdin.isTTY && io.stderr.isTTY)) return true;
-  const question = `${bulkText(counts.open, action, "will be")}: ${selectionText(options)}. Continue?`;
-  return confirm(io, question, interrupts);
+  const what = `${bulkText(counts.open, action, "will be")}: ${selectionText(options)}.`;
+  if (!output.json && io.stdin.isTTY && io.stderr.isTTY) return confirm(io, `${what} Continue?`, interrupts);
+  if (counts.open <= 1) return true;
+  throw new UsageError(
+    `Nothing was changed: ${what} Without a terminal, and with --json, that needs --yes. --dry-run only counts the tasks.`,
+  );
+}
+
+/** Throws a UsageError if a filter names what no task has: a mistyped one would look like success. */
+async function assertKnown(admin: Admin, { cause, tool, node }: SelectionOptions): Promise<void> {
+  const named = [
+    [
+      "cause",
+      cause,
+      (name: string) => ({ cause: name }),
+      async () => (await admin.incidents()).map((each) => each.cause),
+    ],
+    [
+      "tool",
+      tool,
+      (name: string) => ({ tool: name }),
+      async () => (await admin.counts()).tools.map((each) => each.tool),
+    ],
+    [
+      "node",
+      node,
+      (name: string) => ({ owner: name }),
+      async () => (await admin.nodes()).map(({ id }) => id),
+    ],
+  ] as const;
+  for (const [option, given, of, read] of named) {
+    if (given === undefined) continue;
+    const { tasks, next } = await admin.list({ ...of(given), limit: 1 });
+    const known = tasks.length > 0 || next !== null ? [given] : await read();
+    if (known.includes(given)) continue;
+    const list = known.length === 0 ? "There are none." : `There are ${known.slice(0, 20).join(", ")}.`;
+    throw new UsageError(
+      `--${option}: no stored task has the ${option} ${JSON.stringify(given)}. ${didYouMean(given, known)}${list}`,
+    );
+  }
 }
 
 /** Starts the job and looks how far it is until it is over. An interrupt ends it. */

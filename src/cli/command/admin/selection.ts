@@ -95,7 +95,7 @@ export const selectingMany = [
   ["--all", "act on all selected tasks, newest first"],
   ["--limit <count>", "with --all: act on at most this many", { parse: countOf }],
   ["--dry-run", "with --all: count the tasks and change nothing"],
-  ["--yes", "with --all: skip the confirmation"],
+  ["--yes", "with --all: do not ask; needed without a terminal for more than one task"],
 ] as const;
 
 export type SelectionOptions = OptionsOf<typeof selecting>;
