@@ -19,8 +19,8 @@ it("keeps no more of a line than its bound, and begins anew after each line", ()
 });
 
 /** What is found in a text: the ids of messages, `error` for one that ends a request, and the problems. */
-function found(text: string, most = 1_000): readonly unknown[] {
-  return new PipeMessages(most).after(Buffer.from(text)).map((each) => {
+function foundIn(sent: string, most = 1_000): readonly unknown[] {
+  return new PipeMessages(most).after(Buffer.from(sent)).map((each) => {
     if (each instanceof NotAMessage) return each.message.replace(/.*JSON-RPC: /, "");
     return "error" in each ? ["error", each.id] : "id" in each ? each.id : each.method;
   });
@@ -42,10 +42,10 @@ it.each<[string, string, readonly unknown[]]>([
   ["a list with lines that are JSON", '{"id":1,"result":{"a":[\n"x",\n{}\n]}}\n', [noLine, ["error", 1]]],
   ["a text that does not end, before one", `{ begun\nmore\n${result(1)}\n`, [noLine, 1]],
   ["words", "starting\n{no}\n", ["it is not JSON", "it is not JSON"]],
-])("finds messages on a pipe: %s", (_, text, expected) => {
-  expect(found(text)).toEqual(expected);
+])("finds messages on a pipe: %s", (_, sent, expected) => {
+  expect(foundIn(sent)).toEqual(expected);
 });
 
 it("keeps no more of a text over several lines than its bound", () => {
-  expect(() => found(`{\n${'"a":1,\n'.repeat(20)}`, 100)).toThrow(RangeError);
+  expect(() => foundIn(`{\n${'"a":1,\n'.repeat(20)}`, 100)).toThrow(RangeError);
 });
