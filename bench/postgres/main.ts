@@ -17,7 +17,7 @@ const all: readonly PostgresFigure[] = [
   creates,
   createsBehindBacklog,
   ...lives,
-  alone,
+  ...alone,
   wal,
   severalNodes(2),
   severalNodes(4),

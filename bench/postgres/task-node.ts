@@ -19,6 +19,8 @@ export interface TaskNodeOptions {
   readonly steps?: number;
   /** The length of its result. */
   readonly bytes?: number;
+  /** Of the tool with steps; left out: the default. */
+  readonly onCrash?: "resume";
   /** How many handlers may run at a time. Default 64. */
   readonly concurrency?: number;
 }
@@ -41,6 +43,7 @@ export class TaskNode implements AsyncDisposable {
       hasStep = false,
       steps = 0,
       bytes = 2,
+      onCrash,
       concurrency = 64,
     }: TaskNodeOptions = {},
   ): Promise<TaskNode> {
@@ -51,7 +54,7 @@ export class TaskNode implements AsyncDisposable {
       return { content: [] };
     });
     registry.add("wait", {}, (_, task) => task.waitForEvent("never", "never"));
-    registry.add("add", {}, async (_, task) => {
+    registry.add("add", onCrash === undefined ? {} : { onCrash }, async (_, task) => {
       if (hasStep) await task.step("add", async () => 19 + 23);
       for (let n = 0; n < steps; n++) await task.step(`add ${n}`, async () => 19 + 23);
       return { content: [{ type: "text", text: "42".padEnd(bytes, ".") }] };

@@ -22,8 +22,7 @@ export function applyCommand(tables: TaskTables, owner: string, given: TaskComma
 }
 
 function readFacts(tables: TaskTables, owner: string, query: FactsQuery): Facts {
-  const { task, sameKey, usage, runnable, toWake, running, deletable, secret, deliveries, excess, bulkJob } =
-    query;
+  const { task, sameKey, usage } = query;
   // Most commands by far are about one task.
   if (task !== undefined) return { owner, ...taskFacts(tables, owner, task) };
   return {
@@ -31,23 +30,8 @@ function readFacts(tables: TaskTables, owner: string, query: FactsQuery): Facts 
     entries: noEntries,
     ...(sameKey && { sameKey: tables.taskByIdempotencyKey(sameKey.principal, sameKey.key) }),
     ...(usage && { usage: usageFacts(tables, usage.principal) }),
-    ...(runnable && { runnable: tables.runnable(runnable, owner) }),
-    ...(toWake && { toWake: tables.toWake(toWake) }),
-    ...(running && { running: tables.running(running) }),
-    ...(deletable && deletableFacts(tables, deletable)),
-    ...(secret !== undefined && { secret: tables.secret(secret) }),
-    ...(bulkJob !== undefined && { bulkJob: tables.bulkJob(bulkJob) }),
-    ...(deliveries && { deliveries: tables.deliveries(deliveries) }),
-    ...(excess && { excess: tables.excessDeliveries(excess) }),
+    ...tables.others(query, owner),
   };
-}
-
-function deletableFacts(
-  tables: TaskTables,
-  { now, limit }: NonNullable<FactsQuery["deletable"]>,
-): Pick<Facts, "deletable" | "below"> {
-  const deletable = tables.deletable(now, limit);
-  return { deletable, below: tables.endedBelow(deletable) };
 }
 
 const noEntries: Facts["entries"] = new Map();

@@ -101,8 +101,23 @@ export interface RunningTasks {
   readonly next: string | null;
 }
 
+/** What is asked of more than one task, or of none: only commands that are decided alone ask for one of these. */
+export interface OtherFacts {
+  readonly runnable?: RunnableTasks;
+  readonly toWake?: QueuedTasks;
+  readonly running?: RunningTasks;
+  readonly deletable?: readonly string[];
+  /** The ended tasks below those that are to be deleted. */
+  readonly below?: readonly string[];
+  readonly secret?: string | undefined;
+  readonly bulkJob?: BulkJob | undefined;
+  readonly deliveries?: readonly StoredDelivery[];
+  /** The numbers of deliveries that are too many or too old. */
+  readonly excess?: readonly number[];
+}
+
 /** The answers to a query. What it did not ask for is left out or empty. */
-export interface Facts {
+export interface Facts extends OtherFacts {
   /** The owner that opened the store. */
   readonly owner: string;
   readonly task?: TaskRecord | undefined;
@@ -117,17 +132,6 @@ export interface Facts {
   readonly awaitedBy?: readonly string[];
   readonly sameKey?: TaskRecord | undefined;
   readonly usage?: { readonly total: Usage; readonly ofPrincipal: Usage | null };
-  readonly runnable?: RunnableTasks;
-  readonly toWake?: QueuedTasks;
-  readonly running?: RunningTasks;
-  readonly deletable?: readonly string[];
-  /** The ended tasks below those that are to be deleted. */
-  readonly below?: readonly string[];
-  readonly secret?: string | undefined;
-  readonly bulkJob?: BulkJob | undefined;
-  readonly deliveries?: readonly StoredDelivery[];
-  /** The numbers of deliveries that are too many or too old. */
-  readonly excess?: readonly number[];
 }
 
 /** The facts needed to decide a command. */

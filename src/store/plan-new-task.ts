@@ -5,7 +5,7 @@ import { mostNameBytes } from "../task/stored-text.ts";
 import { toStored } from "./row.ts";
 import { storable } from "../task/time.ts";
 import type { Facts } from "./facts.ts";
-import type { Plan, TableWrite } from "./table-write.ts";
+import { changed, type Plan, refused, type TableWrite } from "./table-write.ts";
 import {
   deliveriesOf,
   deliveriesOfDeleted,
@@ -35,18 +35,15 @@ export function planSecret(command: TaskCommand<"keep_secret" | "replace_secret"
 }
 
 /** For clients that know its id, the finished task does not change; callers that wait with the same call are notified. */
-export function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task: before }: Facts): Plan {
+export function releaseKey({ deleteBy }: TaskCommand<"release_key">, { task: before }: Facts): Plan {
   if (before === undefined) return refused("unknown");
   if (!isTerminal(before.state)) return refused("state");
   const until = deleteBy === undefined || before.promised ? Infinity : storable(deleteBy);
   const first = Math.min(before.sweepAt ?? Infinity, until);
   const sweepAt = first === Infinity ? null : first;
-  const version = before.version + 1;
-  const task = { ...before, idempotencyKey: null, awaitedBy: [], sweepAt, version };
   return {
+    ...changed(before, { ...before, idempotencyKey: null, awaitedBy: [], sweepAt }),
     result: { ok: true },
-    writes: [{ do: "save", before, task, journal: [], outcome: null }],
-    changes: [{ id, version }],
   };
 }
 
@@ -54,13 +51,7 @@ export function releaseKey({ id, deleteBy }: TaskCommand<"release_key">, { task:
 export function rekey({ before: key, key: other }: TaskCommand<"rekey">, { task: before }: Facts): Plan {
   if (before === undefined) return refused("unknown");
   if (before.idempotencyKey !== key) return refused("state");
-  const task = { ...before, idempotencyKey: other, version: before.version + 1 };
-  const { id, version } = task;
-  return {
-    result: { ok: true, task },
-    writes: [{ do: "save", before, task, journal: [], outcome: null }],
-    changes: [{ id, version }],
-  };
+  return changed(before, { ...before, idempotencyKey: other });
 }
 
 type OutboxCommand = TaskCommand<keyof DeliveryCommands>;
@@ -194,8 +185,4 @@ function fits({ quota }: TaskCommand<"create">, usage: Facts["usage"]): boolean 
   if (quota === undefined || usage === undefined) return true;
   const { total, ofPrincipal } = usage;
   return hasRoom(total, quota.total) && (ofPrincipal === null || hasRoom(ofPrincipal, quota.perPrincipal));
-}
-
-function refused(reason: Refusal): Plan {
-  return { result: { ok: false, reason }, writes: [], changes: [] };
 }

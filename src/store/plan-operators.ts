@@ -1,4 +1,4 @@
-import type { Refusal, TaskCommand } from "../task/command.ts";
+import type { TaskCommand } from "../task/command.ts";
 import {
   isHeld,
   type BulkCommands,
@@ -8,7 +8,7 @@ import {
   type StartCommands,
 } from "../task/bulk.ts";
 import type { Facts } from "./facts.ts";
-import type { Plan, TableWrite } from "./table-write.ts";
+import { changed, type Plan, refused, type TableWrite } from "./table-write.ts";
 import { extended } from "../task/expiry.ts";
 
 /** Decides the commands about bulk jobs. */
@@ -104,13 +104,7 @@ function subjectOf(command: TaskCommand): { readonly id?: string; readonly tool?
 export function extend({ until }: TaskCommand<"extend">, { task: before, held }: Facts): Plan {
   if (before === undefined) return refused("unknown");
   if (before.state === "running" && held !== true) return refused("state");
-  const task = { ...extended(before, until), version: before.version + 1 };
-  const { id, version } = task;
-  return {
-    result: { ok: true, task },
-    writes: [{ do: "save", before, task, journal: [], outcome: null }],
-    changes: [{ id, version }],
-  };
+  return changed(before, extended(before, until));
 }
 
 /** What operators say of tools, processes and causes. */
@@ -131,8 +125,4 @@ function saidWrites(command: TaskCommand<keyof StartCommands>): readonly TableWr
     case "record_action":
       return [];
   }
-}
-
-function refused(reason: Refusal): Plan {
-  return { result: { ok: false, reason }, writes: [], changes: [] };
 }

@@ -17,7 +17,7 @@ import {
   releaseKey,
 } from "./plan-new-task.ts";
 import { extend, planBulk, planSaid, withAction, withBulkEnd } from "./plan-operators.ts";
-import type { Plan, TableWrite } from "./table-write.ts";
+import { changed, type Plan, refused, type TableWrite } from "./table-write.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import { lossesOf } from "../task/suspicion.ts";
 import { changesOfRelatives, isKeptBelow } from "./relatives.ts";
@@ -159,19 +159,13 @@ function reclaim({ owner, after, now, backoff }: TaskCommand<"reclaim">, facts: 
 /** Changes the callers of a task. For callers at other owners it is a change like any other. */
 function callers(
   { task: before, awaitedBy = [] }: Facts,
-  changed: (task: TaskRecord, others: readonly string[]) => TaskRecord | Refusal,
+  change: (task: TaskRecord, others: readonly string[]) => TaskRecord | Refusal,
 ): Plan {
   if (before === undefined) return refused("unknown");
-  const after = changed(before, awaitedBy);
+  const after = change(before, awaitedBy);
   if (typeof after === "string") return refused(after);
   if (isSame(before, after)) return { result: { ok: true, task: before }, writes: [], changes: [] };
-  const task = { ...after, version: before.version + 1 };
-  const { id, version } = task;
-  return {
-    result: { ok: true, task },
-    writes: [{ do: "save", before, task, journal: [], outcome: null }],
-    changes: [{ id, version }],
-  };
+  return changed(before, after);
 }
 
 function isSame(before: TaskRecord, after: TaskRecord): boolean {
@@ -186,12 +180,7 @@ function isSame(before: TaskRecord, after: TaskRecord): boolean {
 function retrieve({ via, now }: TaskCommand<"retrieve">, { task: before }: Facts): Plan {
   if (before === undefined) return refused("unknown");
   if (before.outcomeKind === null || before.retrieved !== undefined) return refused("state");
-  const task = { ...before, retrieved: { at: now, via }, version: before.version + 1 };
-  return {
-    result: { ok: true, task },
-    writes: [{ do: "save", before, task, journal: [], outcome: null }],
-    changes: [],
-  };
+  return { ...changed(before, { ...before, retrieved: { at: now, via } }), changes: [] };
 }
 
 /** Failed tasks that were kept below them go with them. */
@@ -212,10 +201,6 @@ function withoutEnded({ result, writes, changes }: Plan, facts: Facts): Plan {
 function unlessFinished(task: TaskRecord | undefined): Refusal | undefined {
   if (task === undefined) return "unknown";
   return isTerminal(task.state) ? undefined : "state";
-}
-
-function refused(reason: Refusal): Plan {
-  return { result: { ok: false, reason }, writes: [], changes: [] };
 }
 
 /** Adds the call to the journal together with the task that is made for it. */
@@ -269,11 +254,15 @@ export function sendEvent(
   const taken = wait !== undefined;
   const keep: TableWrite = { do: "keep_event", taskId, name, value, dedupeId, taken };
   if (!taken) {
-    const version = decision.task.version + 1;
-    const task = { ...decision.task, version };
-    const save = { do: "save", before: decision.task, task, journal: [], outcome: null } as const;
-    const changes = [{ id: taskId, version }];
-    return { result: { ok: true, task, isNew: true, ended: null }, writes: [save, keep], changes };
+    const { task } = decision;
+    const { writes, changes } = changed(task, task);
+    const result = {
+      ok: true,
+      task: { ...task, version: task.version + 1 },
+      isNew: true,
+      ended: null,
+    } as const;
+    return { result, writes: [...writes, keep], changes };
   }
   const { writes, changes } = saving([decision]);
   return {
@@ -300,10 +289,9 @@ function lookUp(entries: Facts["entries"]): (key: string) => JournalEntry | unde
 /** Decides a command about one task. */
 export function change(command: TaskChangeCommand, facts: Facts): Plan {
   const { task: before, entries, served, held, owner, awaitedBy = [] } = facts;
-  const entry = (key: string): JournalEntry | undefined => entries.get(key);
-  const circumstances = { owner, entry, hasHandler: served === true, awaitedBy };
+  const circumstances = { owner, entry: lookUp(entries), hasHandler: served === true, awaitedBy };
   const decision = decide(before, command, circumstances);
-  if (!decision.ok) return { result: decision, writes: [], changes: [] };
+  if (!decision.ok) return refused(decision.reason);
   const { task, journal } = decision;
   const effect =
     before === undefined || task.version === before.version

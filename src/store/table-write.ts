@@ -1,26 +1,16 @@
 import type { Action, TaskRecord, TaskRequest } from "../task/record.ts";
 import type { BulkEnd, BulkJob, BulkTask } from "../task/bulk.ts";
 import type { CauseMark } from "../task/cause.ts";
-import type { CommandResult } from "../task/command.ts";
+import type { CommandResult, Refusal } from "../task/command.ts";
 import type { JournalEntry } from "../task/journal.ts";
 import type { Forgotten, PieceChange } from "../task/journal-changes.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskLine } from "../task/task-line.ts";
 import type { PausedTool } from "./admin-store.ts";
-import type { DeliveryQuery, ExcessQuery, OutboxWrite } from "./outbox.ts";
+import type { OutboxWrite } from "./outbox.ts";
 import type { TaskChange } from "./store.ts";
 import type { Usage } from "../task/queue.ts";
-import type { FairQuery } from "./fair-order.ts";
-import type {
-  EventFacts,
-  EventQuery,
-  QueuedTasks,
-  RunnableTasks,
-  RunningQuery,
-  RunningTasks,
-  ToWakeQuery,
-} from "./facts.ts";
-import type { StoredDelivery } from "../task/delivery.ts";
+import type { EventFacts, EventQuery, FactsQuery, OtherFacts } from "./facts.ts";
 
 /** How the action on a task of a bulk job ended. */
 export type EndedBulkTask = Omit<BulkTask, "taskId"> & { readonly endedAs: BulkEnd };
@@ -91,6 +81,21 @@ export interface Plan {
   readonly changes: readonly TaskChange[];
 }
 
+export function refused(reason: Refusal): Plan {
+  return { result: { ok: false, reason }, writes: [], changes: [] };
+}
+
+/** Changes a record and nothing else, like any other change: whoever watches the task is notified. */
+export function changed(before: TaskRecord, after: TaskRecord): Plan {
+  const task = { ...after, version: before.version + 1 };
+  const { id, version } = task;
+  return {
+    result: { ok: true, task },
+    writes: [{ do: "save", before, task, journal: [], outcome: null }],
+    changes: [{ id, version }],
+  };
+}
+
 /** The tables of a synchronous store, for the code that applies commands inside one transaction. */
 export interface TaskTables {
   /** Throws a `HoldfastError` for a task whose record cannot be read. */
@@ -109,18 +114,7 @@ export interface TaskTables {
   isServed(task: TaskRecord): boolean;
   /** Whether an owner lives, or may be paused and continue. */
   lives(owner: string): boolean;
-  /** The tasks that this owner may run. */
-  runnable(query: FairQuery, owner: string): RunnableTasks;
-  toWake(query: ToWakeQuery): QueuedTasks;
-  running(query: RunningQuery): RunningTasks;
-  /** Finished tasks to be deleted at `now`, earliest first. */
-  deletable(now: number, limit: number): readonly string[];
-  /** Leaves out unreadable ones. */
-  deliveries(query: DeliveryQuery): readonly StoredDelivery[];
-  /** Their numbers. */
-  excessDeliveries(query: ExcessQuery): readonly number[];
-  secret(name: string): string | undefined;
-  bulkJob(id: string): BulkJob | undefined;
+  others(query: FactsQuery, owner: string): OtherFacts;
   /** False, with nothing written, for an insert with a taken id or wire id. */
   write(write: TableWrite): boolean;
 }

@@ -58,31 +58,41 @@ export const lives: readonly PostgresFigure[] = [
   livesAgainst({ name: "lives-dbos", kind: "dbos", against: "workflows of DBOS", hasStep: true }),
 ];
 
-export const alone: PostgresFigure = {
-  name: "alone",
-  title: "a whole life of a task with one step, one at a time; mean",
-  against: "a workflow of DBOS with one step",
-  unit: "ms",
-  goal: { atMost: 1.5 },
-  measure: ({ place, effort }) =>
-    withSchemas(place, async (freshName) => {
-      const settings = (): Parameters<typeof NodeProcess.start>[0] => ({
-        url: place.url,
-        schema: freshName(),
-        hasStep: true,
-        inFlight: 1,
-      });
-      await using node = await NodeProcess.start(settings());
-      await using peer = await NodeProcess.startPeer("dbos", settings());
-      const mean = async (of: NodeProcess, ms: number): Promise<number> =>
-        1_000 / (await of.work(ms)).perSecond;
-      return await compare(
-        (ms) => mean(node, ms),
-        (ms) => mean(peer, ms),
-        effort,
-      );
-    }),
-};
+/** One life at a time, beside workflows of DBOS, whose steps run at least once, as those of tools with `onCrash: "resume"` do. */
+function aloneAgainst(more: Pick<PostgresFigure, "name" | "title">, onCrash?: "resume"): PostgresFigure {
+  return {
+    ...more,
+    against: "a workflow of DBOS with one step",
+    unit: "ms",
+    goal: { atMost: 1.5 },
+    measure: ({ place, effort }) =>
+      withSchemas(place, async (freshName) => {
+        const settings = (): Parameters<typeof NodeProcess.start>[0] => ({
+          url: place.url,
+          schema: freshName(),
+          hasStep: true,
+          inFlight: 1,
+        });
+        await using node = await NodeProcess.start({ ...settings(), ...(onCrash && { onCrash }) });
+        await using peer = await NodeProcess.startPeer("dbos", settings());
+        const mean = async (of: NodeProcess, ms: number): Promise<number> =>
+          1_000 / (await of.work(ms)).perSecond;
+        return await compare(
+          (ms) => mean(node, ms),
+          (ms) => mean(peer, ms),
+          effort,
+        );
+      }),
+  };
+}
+
+export const alone: readonly PostgresFigure[] = [
+  aloneAgainst({ name: "alone", title: "a whole life of a task with one step, one at a time; mean" }),
+  aloneAgainst(
+    { name: "alone-resume", title: 'the same, of a tool with `onCrash: "resume"`, whose begin is no commit' },
+    "resume",
+  ),
+];
 
 export const wal: PostgresFigure = {
   name: "wal",

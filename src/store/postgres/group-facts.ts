@@ -2,25 +2,16 @@ import type { UnreadableTask, TaskCommand } from "../../task/command.ts";
 import type { NewTask, TaskRecord } from "../../task/record.ts";
 import { isTaskId } from "../../task/record-changes.ts";
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
-import type { BulkJob } from "../../task/bulk.ts";
-import type { StoredDelivery } from "../../task/delivery.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/queue.ts";
-import {
-  factsFor,
-  type EventFacts,
-  type FactsQuery,
-  type QueuedTasks,
-  type RunnableTasks,
-  type RunningTasks,
-} from "../facts.ts";
+import { factsFor, type EventFacts, type FactsQuery, type OtherFacts, type QueuedTasks } from "../facts.ts";
 import { type Codec, columnsOf, idOf, type Row, text, textOrNull, toStored } from "../row.ts";
 import { journalEntry, keptIn } from "../tables/of-task.ts";
 import { recordColumns } from "../tables/task.ts";
 import type { Queries } from "./database.ts";
 import { keyName, wireName } from "./names.ts";
 import type { KnownOwner } from "./ownership.ts";
-import { recordOf } from "./read-task.ts";
+import { readTask, recordOf } from "./read-task.ts";
 import type { FactStatements } from "./task-sql.ts";
 
 /** A finished task whose time is over. */
@@ -46,18 +37,12 @@ export interface GroupFacts {
   readonly taken: Set<string>;
   /** By task and name. */
   readonly events: Map<string, EventFacts & { readonly damage?: Error }>;
-  readonly secrets: Map<string, string>;
-  deliveries: readonly StoredDelivery[];
-  excess: readonly number[];
   usage: ReadonlyMap<string, Usage>;
   owners: readonly KnownOwner[];
   deletable: readonly DeletableTask[];
   /** Tasks that a claim skipped because others had them locked: they may be claimable a little later. */
   passed?: readonly string[];
-  bulkJob?: BulkJob;
-  runnable?: RunnableTasks;
-  toWake?: QueuedTasks;
-  running?: RunningTasks;
+  others: OtherFacts;
 }
 
 type OneTask = NonNullable<FactsQuery["task"]>;
@@ -91,12 +76,10 @@ export function noFacts(codec: Codec): GroupFacts {
     keyed: new Map(),
     taken: new Set(),
     events: new Map(),
-    secrets: new Map(),
-    deliveries: [],
-    excess: [],
     usage: new Map(),
     owners: [],
     deletable: [],
+    others: {},
   };
 }
 
@@ -178,17 +161,21 @@ export async function readEndedBelow(
 
 const rootAt = columnsOf(["id", "root"]);
 
-/** An unreadable record is kept as the error that says so. */
-function addRecord(into: GroupFacts, row: Row): TaskRecord | Error {
+/** What is unreadable is kept as the error that says so. */
+function orDamage<T>(id: string, read: () => T): T | HoldfastError {
   try {
-    const task = recordOf(row, into.codec);
-    into.tasks.set(task.id, task);
-    return task;
+    return readTask(id, read);
   } catch (error) {
-    if (!(error instanceof HoldfastError) || !isUnreadable(error)) throw error;
-    into.tasks.set(idOf(row), error);
-    return error;
+    if (isUnreadable(error)) return error;
+    throw error;
   }
+}
+
+function addRecord(into: GroupFacts, row: Row): TaskRecord | Error {
+  const id = idOf(row);
+  const task = orDamage(id, () => recordOf(row, into.codec));
+  into.tasks.set(id, task);
+  return task;
 }
 
 const keyedAt = columnsOf(["principal", "key"]);
@@ -202,17 +189,8 @@ function addJournalEntry(into: GroupFacts, row: Row): void {
   of.set(text(entry, journalEntry.at.key), readEntry(id, entry, into.codec));
 }
 
-function readEntry(id: string, row: Row, codec: Codec): JournalEntry | Error {
-  try {
-    return journalEntry.read(id, row, codec);
-  } catch (error) {
-    return damageOf(id, error);
-  }
-}
-
-function damageOf(id: string, error: unknown): HoldfastError {
-  const problem = error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
-  return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${problem}.`, { cause: error });
+function readEntry(id: string, row: Row, codec: Codec): JournalEntry | HoldfastError {
+  return orDamage(id, () => journalEntry.read(id, row, codec));
 }
 
 async function readEvent(
@@ -227,7 +205,8 @@ async function readEvent(
     void into.events.set(`${id} ${name}`, facts);
   if (coming === undefined) {
     const [row] = await queries.query(sql.firstEvent, of);
-    return put(row === undefined ? {} : keptOrDamage(id, row, into.codec));
+    const kept = row && orDamage(id, () => keptIn(id, row, into.codec));
+    return put(kept instanceof Error ? { damage: kept } : { kept });
   }
   const { dedupeId, past } = coming;
   const [[wait], [known], [count]] = await Promise.all([
@@ -241,14 +220,6 @@ async function readEvent(
     isKnown: known !== undefined,
     count: Number(count?.[0] ?? 0),
   });
-}
-
-function keptOrDamage(id: string, row: Row, codec: Codec): EventFacts & { readonly damage?: Error } {
-  try {
-    return { kept: keptIn(id, row, codec) };
-  } catch (error) {
-    return { damage: damageOf(id, error) };
-  }
 }
 
 async function readTaken(

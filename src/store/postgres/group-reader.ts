@@ -5,6 +5,8 @@ import { compareNames } from "../../task/queue.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { Codecs } from "../cipher.ts";
 import { deliveriesIn } from "../tables/tables.ts";
+import type { FactsQuery, OtherFacts } from "../facts.ts";
+import type { StoredDelivery } from "../../task/delivery.ts";
 import type { DeliveryQuery } from "../outbox.ts";
 import { columnsOf, idOf, integer, type Row, text, toStored } from "../row.ts";
 import { claimStatements, type ClaimStatements, limitedOf, lockRunnable } from "./claims.ts";
@@ -112,7 +114,9 @@ export class GroupReader {
       readTasks(queries, this.#facts, query, madeBy(commands), facts),
       this.#readLives(queries, query, facts),
       this.#readUsage(queries, counted, facts),
-      ...query.others.map((other) => this.#readOther(queries, other, facts)),
+      ...query.others.map(async (other) => {
+        facts.others = { ...facts.others, ...(await this.#readOther(queries, other, facts)) };
+      }),
       ...locks,
     ]);
     if (fenced === undefined) throw new StoreLost(`schema ${this.#names.schema}`, true);
@@ -120,7 +124,7 @@ export class GroupReader {
     facts.owners = [...facts.owners, ...owners];
     for (const { running } of query.others) {
       const lives = facts.owners.some((owner) => owner.id === running?.owner && owner.lives);
-      if (lives) facts.running = { alive: true, tasks: [], unreadable: [], next: null };
+      if (lives) facts.others = { running: { alive: true, tasks: [], unreadable: [], next: null } };
     }
     this.#checkMargins(query, facts);
     return { facts, xid, hasLast };
@@ -144,51 +148,53 @@ export class GroupReader {
     facts.usage = new Map(rows.map(usageOf));
   }
 
-  async #readOther(queries: Queries, query: GroupQuery["others"][number], facts: GroupFacts): Promise<void> {
+  async #readOther(queries: Queries, query: FactsQuery, facts: GroupFacts): Promise<OtherFacts> {
     const { runnable, toWake, running, deletable, secret, deliveries, excess, bulkJob } = query;
-    const own = this.#owners.id;
-    if (runnable !== undefined)
-      facts.runnable = await lockRunnable(queries, this.#claims, runnable, own, facts);
-    if (toWake !== undefined) {
+    if (runnable)
+      return { runnable: await lockRunnable(queries, this.#claims, runnable, this.#owners.id, facts) };
+    if (toWake) {
       const rows = await queries.query(this.#facts.lockToWake, [toWake.now, toWake.limit]);
       const { tasks, unreadable } = recordsOf(rows, facts);
-      facts.toWake = { tasks: tasks.toSorted(byRunAfter), unreadable };
+      return { toWake: { tasks: tasks.toSorted(byRunAfter), unreadable } };
     }
-    if (deletable !== undefined) {
+    if (running) {
+      const { owner, after, limit, now } = running;
+      const rows = await queries.query(this.#facts.lockRunning, [owner, toStored(after), now, limit]);
+      const last = rows.at(-1);
+      const next = last === undefined || rows.length < limit ? null : idOf(last);
+      return { running: { alive: false, ...recordsOf(rows, facts), next } };
+    }
+    if (deletable) {
       const rows = await queries.query(this.#facts.lockDeletable, [deletable.now, deletable.limit]);
       facts.deletable = rows.map(deletableOf);
-      const roots = facts.deletable.map(({ id }) => toStored(id));
-      if (roots.length > 0) await readEndedBelow(queries, this.#facts, roots, facts);
+      const ids = facts.deletable.map(({ id }) => id);
+      if (ids.length > 0) await readEndedBelow(queries, this.#facts, ids.map(toStored), facts);
+      return { deletable: ids, below: ids.flatMap((id) => [...(facts.below.get(id) ?? [])]) };
     }
     if (secret !== undefined) {
       const [row] = await queries.query(this.#facts.secret, [toStored(secret)]);
-      if (row !== undefined) facts.secrets.set(secret, text(row, { place: 0, name: "value" }));
+      return { secret: row && text(row, { place: 0, name: "value" }) };
     }
     if (bulkJob !== undefined) {
       const [row] = await queries.query(this.#bulk.lockJob, [toStored(bulkJob)]);
-      if (row !== undefined) facts.bulkJob = bulkJobIn(row, facts.codec);
+      return { bulkJob: row && bulkJobIn(row, facts.codec) };
     }
-    if (deliveries !== undefined) await this.#readDeliveries(queries, deliveries, facts);
-    if (excess !== undefined) {
-      const rows = await queries.query(this.#outbox.excess, [excess.before, excess.most, excess.limit]);
-      facts.excess = rows.map((row) => Number(row[0]));
-    }
-    if (running === undefined) return;
-    const { owner, after, limit, now } = running;
-    const rows = await queries.query(this.#facts.lockRunning, [owner, toStored(after), now, limit]);
-    const last = rows.at(-1);
-    const next = last === undefined || rows.length < limit ? null : idOf(last);
-    facts.running = { alive: false, ...recordsOf(rows, facts), next };
+    if (deliveries) return { deliveries: await this.#readDeliveries(queries, deliveries) };
+    if (!excess) return {};
+    const rows = await queries.query(this.#outbox.excess, [excess.before, excess.most, excess.limit]);
+    return { excess: rows.map((row) => Number(row[0])) };
   }
 
-  async #readDeliveries(queries: Queries, query: DeliveryQuery, facts: GroupFacts): Promise<void> {
-    const { hook, now, later, limit } = query;
+  async #readDeliveries(
+    queries: Queries,
+    { hook, now, later, limit }: DeliveryQuery,
+  ): Promise<readonly StoredDelivery[]> {
     const { lockGivenUp, lockDue, lockLater } = this.#outbox;
     const rows =
       now === null
         ? await queries.query(lockGivenUp, [hook, limit])
         : await queries.query(later === true ? lockLater : lockDue, [hook, now, limit]);
-    facts.deliveries = deliveriesIn(rows);
+    return deliveriesIn(rows);
   }
 
   /** A count that could exceed its limit unnoticed must be locked exclusively. */

@@ -1,11 +1,9 @@
-import type { BulkJob } from "../../task/bulk.ts";
-import type { StoredDelivery } from "../../task/delivery.ts";
 import { goesWith } from "../../task/journal-changes.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import { hasHandler, type Usage } from "../../task/queue.ts";
-import type { TaskRecord, TaskRequest } from "../../task/record.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import { isTerminal } from "../../task/outcome.ts";
-import type { EventFacts, EventQuery, QueuedTasks, RunnableTasks, RunningTasks } from "../facts.ts";
+import type { EventFacts, EventQuery, OtherFacts } from "../facts.ts";
 import type { TableWrite, TaskTables } from "../table-write.ts";
 import type { GroupFacts } from "./group-facts.ts";
 import { GroupWrites } from "./group-writes.ts";
@@ -14,12 +12,13 @@ import { principalKey, totalKey, UsageDeltas } from "./task-sql.ts";
 
 /** The tables as a group of commands sees them: the data read for it, and what its earlier commands have written. */
 export class GroupTables implements TaskTables {
-  readonly writes = new GroupWrites();
+  readonly writes: GroupWrites;
   readonly deltas = new UsageDeltas();
   readonly #facts: GroupFacts;
 
   constructor(facts: GroupFacts) {
     this.#facts = facts;
+    this.writes = new GroupWrites(facts.codec);
   }
 
   task(id: string): TaskRecord | undefined {
@@ -68,99 +67,19 @@ export class GroupTables implements TaskTables {
     return this.#facts.owners.some(({ id, lives }) => id === owner && lives);
   }
 
-  runnable(): RunnableTasks {
-    return (
-      this.#facts.runnable ?? {
-        tasks: [],
-        unreadable: [],
-        turns: { rounds: [], limited: [] },
-        heldBack: false,
-        suspectsWait: false,
-      }
-    );
-  }
-
-  toWake(): QueuedTasks {
-    return this.#facts.toWake ?? { tasks: [], unreadable: [] };
-  }
-
-  running(): RunningTasks {
-    return this.#facts.running ?? { alive: false, tasks: [], unreadable: [], next: null };
-  }
-
-  deletable(): readonly string[] {
-    return this.#facts.deletable.map(({ id }) => id);
-  }
-
-  secret(name: string): string | undefined {
-    return this.#facts.secrets.get(name);
-  }
-
-  bulkJob(): BulkJob | undefined {
-    return this.#facts.bulkJob;
-  }
-
-  deliveries(): readonly StoredDelivery[] {
-    return this.#facts.deliveries;
-  }
-
-  excessDeliveries(): readonly number[] {
-    return this.#facts.excess;
+  others(): OtherFacts {
+    return this.#facts.others;
   }
 
   write(write: TableWrite): boolean {
-    switch (write.do) {
-      case "insert":
-        return this.#insert(write.task, write.request);
-      case "save":
-        this.#save(write);
-        return true;
-      case "append_lines":
-        this.writes.append(write);
-        return true;
-      case "change_pieces":
-        this.writes.pieces.change(write.id, write.change);
-        return true;
-      case "remove":
-        this.#remove(write.id);
-        return true;
-      case "keep_event":
-        this.writes.keepEvent(write);
-        return true;
-      case "take_event":
-        this.writes.takeEvent(write.seq);
-        return true;
-      case "keep_secret":
-        this.#facts.secrets.set(write.name, write.value);
-        this.writes.secrets.keep(write.name, write.value);
-        return true;
-      case "replace_secret":
-        if (write.value === null) this.#facts.secrets.delete(write.name);
-        else this.#facts.secrets.set(write.name, write.value);
-        this.writes.secrets.replace(write.name, write.value);
-        return true;
-      case "retire_owner":
-        this.writes.retire(write);
-        return true;
-      case "drain_owner":
-        this.writes.drain(write);
-        return true;
-      case "write_outbox":
-        this.writes.outbox.add(write.write);
-        return true;
-      case "save_bulk_job":
-      case "add_bulk_tasks":
-      case "end_bulk_task":
-      case "delete_bulk":
-        this.writes.bulk.add(write);
-        return true;
-      default:
-        this.writes.admin.add(write);
-        return true;
-    }
+    if (write.do === "insert" && !this.#insert(write.task)) return false;
+    if (write.do === "save") this.#save(write);
+    if (write.do === "remove") this.#remove(write.id);
+    this.writes.add(write);
+    return true;
   }
 
-  #insert(task: TaskRecord, request: TaskRequest): boolean {
+  #insert(task: TaskRecord): boolean {
     const { tasks, taken, keyed, children } = this.#facts;
     const names = [task.id, wireName(task)];
     if (names.some((name) => taken.has(name))) return false;
@@ -171,11 +90,10 @@ export class GroupTables implements TaskTables {
       children.set(task.parent.id, [...(children.get(task.parent.id) ?? []), task.id]);
     }
     this.deltas.add(task, isTerminal(task.state) ? 0 : 1, 1);
-    this.writes.insert(task, request);
     return true;
   }
 
-  #save({ before, task, journal, forgets, outcome }: Extract<TableWrite, { do: "save" }>): void {
+  #save({ before, task, journal, forgets }: Extract<TableWrite, { do: "save" }>): void {
     const { tasks, entries, keyed, below } = this.#facts;
     if (tasks.has(task.id)) this.deltas.replaced(before, task);
     if (before.idempotencyKey !== null && task.idempotencyKey === null)
@@ -185,20 +103,15 @@ export class GroupTables implements TaskTables {
       const { root } = task.parent;
       below.set(root, (below.get(root) ?? new Set()).add(task.id));
     }
-    this.writes.save(before, task);
     const known = entries.get(task.id) ?? new Map<string, JournalEntry | Error>();
     entries.set(task.id, known);
-    if (forgets === "failures") {
-      for (const [key, entry] of known) if (!(entry instanceof Error) && isFailure(entry)) known.delete(key);
-      this.writes.forgetFailures(task.id, isFailure);
-    } else if (forgets !== undefined) {
+    if (forgets !== undefined) {
+      const isForgotten = (entry: JournalEntry): boolean =>
+        forgets === "failures" ? isFailure(entry) : goesWith(forgets, entry);
       for (const [key, entry] of known)
-        if (!(entry instanceof Error) && goesWith(forgets, entry)) known.delete(key);
-      this.writes.forgetRounds(task.id, forgets);
+        if (!(entry instanceof Error) && isForgotten(entry)) known.delete(key);
     }
     for (const entry of journal) known.set(entry.key, entry);
-    this.writes.journal(task, journal);
-    if (outcome !== null) this.writes.outcome(task.id, outcome);
   }
 
   #remove(id: string): void {
@@ -215,7 +128,6 @@ export class GroupTables implements TaskTables {
     for (const each of [tasks, entries, children]) each.delete(id);
     for (const ended of below.values()) ended.delete(id);
     for (const name of events.keys()) if (name.startsWith(`${id} `)) events.delete(name);
-    this.writes.remove(id);
   }
 }
 

@@ -2,14 +2,11 @@ import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
-import { adminStatements, type AdminStatements } from "./postgres-admin.ts";
 import { LostCommit, type Database, type Transaction } from "./database.ts";
 import { GroupReader, NearLimit } from "./group-reader.ts";
 import { KnownTasks, LockedTasks } from "./known-tasks.ts";
 import { GroupTables } from "./group-tables.ts";
 import type { Names } from "./names.ts";
-import { bulkStatements, type BulkStatements } from "./postgres-bulk.ts";
-import { outboxStatements, type OutboxStatements } from "./postgres-outbox.ts";
 import { Commits, type Owners } from "./ownership.ts";
 import {
   isBroken,
@@ -25,7 +22,7 @@ import {
 } from "./postgres-error.ts";
 import { factStatements, slots, usageStatements, writeStatements, type WriteStatements } from "./task-sql.ts";
 import { LoneWrite, WriteBatch, type WriteSink } from "./write-batch.ts";
-import { endsWork } from "../when-full.ts";
+import { endsWork } from "../command-traits.ts";
 
 /** The answer to a command: what it resolves with, or rejects with. */
 export type Answer = { readonly result: CommandResult } | { readonly error: HoldfastError };
@@ -56,8 +53,7 @@ export interface GroupWriterSetup {
 export class GroupWriter {
   readonly #setup: GroupWriterSetup;
   readonly #reader: GroupReader;
-  readonly #sql: WriteStatements & AdminStatements & OutboxStatements;
-  readonly #bulk: BulkStatements;
+  readonly #sql: WriteStatements;
   readonly #usage: ReturnType<typeof usageStatements>;
   readonly #commits: Commits;
   readonly #locked: LockedTasks;
@@ -69,12 +65,7 @@ export class GroupWriter {
   constructor(setup: GroupWriterSetup) {
     this.#setup = setup;
     this.#reader = new GroupReader(setup.names, setup.owners, setup.database.codecs);
-    this.#sql = {
-      ...writeStatements(setup.names),
-      ...adminStatements(setup.names),
-      ...outboxStatements(setup.names),
-    };
-    this.#bulk = bulkStatements(setup.names);
+    this.#sql = writeStatements(setup.names);
     this.#usage = usageStatements(setup.names);
     this.#locked = new LockedTasks(setup.database, factStatements(setup.names));
     this.#commits = new Commits(setup.names, setup.owners.id);
@@ -220,7 +211,7 @@ export class GroupWriter {
   }
 
   #send(sink: WriteSink, { writes, deltas }: GroupTables): void {
-    writes.send(sink, this.#setup.database.codecs.writing, this.#sql, this.#bulk, this.#setup.owners.sql);
+    writes.send(sink, this.#sql, this.#setup.owners.sql);
     const counts = deltas.entries();
     if (counts.length > 0) {
       const values = [

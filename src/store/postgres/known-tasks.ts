@@ -1,5 +1,6 @@
-import type { TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { isOfOneTask } from "../command-traits.ts";
 import { type Codec, columnsOf, text, toStored } from "../row.ts";
 import type { Queries } from "./database.ts";
 import type { FactStatements } from "./task-sql.ts";
@@ -56,18 +57,6 @@ function idsOf(commands: readonly TaskCommand[]): readonly string[] {
 /** How many tasks are known at a time, and how many entries of a journal. */
 const mostTasks = 1_000;
 const mostEntries = 200;
-
-/** The commands that concern one task alone, unless others are above or below it. */
-const alone: ReadonlySet<TaskCommandName> = new Set([
-  "mark",
-  "record_step",
-  "retry_step",
-  "sleep",
-  "end_sleep",
-  "update",
-  "append",
-  "settle",
-]);
 
 interface Known {
   readonly task: TaskRecord;
@@ -152,7 +141,7 @@ export class KnownTasks {
   }
 
   #isEnoughFor(command: TaskCommand): boolean {
-    if (!alone.has(command.type) || ("artifact" in command && command.artifact === true)) return false;
+    if (!isOfOneTask(command) || ("artifact" in command && command.artifact === true)) return false;
     const { task: asked } = factsFor(command);
     const known = asked && this.#tasks.get(asked.id);
     return known !== undefined && (!asked?.children || known.task.openWaits === 0);

@@ -155,19 +155,11 @@ export function adminStatements(names: Names) {
     firstOfCause: `SELECT ${failedTask.list()} FROM ${task} WHERE ${ofCause} AND id > $2 ORDER BY id LIMIT $3`,
     nextCause: `SELECT cause FROM ${task} WHERE ${isFailed} AND cause > $1 ORDER BY cause, id LIMIT 1`,
     causeMarks: `SELECT ${causeMarkTable.list()} FROM ${causeMark} ORDER BY cause`,
-    insertCauseMark: insertRows(causeMarkTable, causeMark),
-    deleteCauseMark: `DELETE FROM ${causeMark} WHERE cause = $1`,
     failedKeys: `SELECT key FROM ${journal} WHERE task_id = $1 AND error IS NOT NULL LIMIT $2`,
     actions: `SELECT ${stored} FROM ${action} WHERE seq < $1 ORDER BY seq DESC LIMIT $2`,
     actionsOf: `SELECT ${stored} FROM ${action} WHERE task_id = $1 AND task_id IS NOT NULL AND seq < $2
       ORDER BY seq DESC LIMIT $3`,
-    insertActions: insertRows(actionTable, action),
-    /** Deletes a few actions before a time; skips those that others are deleting. */
-    deleteOldActions: `DELETE FROM ${action} WHERE seq = ANY (ARRAY(
-        SELECT seq FROM ${action} ORDER BY seq LIMIT 10 FOR UPDATE SKIP LOCKED)) AND at < $1`,
     paused: `SELECT ${pausedToolTable.list()} FROM ${pausedTool} ORDER BY tool`,
-    insertPaused: `${insertRows(pausedToolTable, pausedTool)} ON CONFLICT (tool) DO NOTHING`,
-    deletePaused: `DELETE FROM ${pausedTool} WHERE tool = $1`,
   };
 }
 

@@ -1,9 +1,8 @@
 import type { BulkEnd, BulkJob, BulkTask } from "../../task/bulk.ts";
 import type { StoredAction } from "../../task/record.ts";
 import type { BulkCounts, BulkJobs } from "../admin-store.ts";
-import { type Codec, idOf, inClear, type Row, storedOrNull, toStored } from "../row.ts";
-import type { EndedBulkTask, TableWrite } from "../table-write.ts";
-import { byColumn, countsIn, insertRows, isOld, onTaskIn, upsertRows } from "../tables/statements.ts";
+import { type Codec, idOf, inClear, type Row, toStored } from "../row.ts";
+import { countsIn, isOld, onTaskIn } from "../tables/statements.ts";
 import { actionTable, bulkJobTable, bulkTaskTable, isUnderWay } from "../tables/tables.ts";
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
@@ -28,14 +27,6 @@ export function bulkStatements({ bulkJob, bulkTask, action }: Names) {
       FROM ${bulkTask} JOIN ${action} ON action.job IS NOT NULL AND action.job = bulk_task.job
       WHERE bulk_task.task_id = $1 AND bulk_task.ended_as IS NOT NULL AND action.seq < $2
       ORDER BY bulk_task.job DESC LIMIT $3`,
-    upsertJobs: upsertRows(bulkJobTable, bulkJob),
-    insertTasks: insertRows(bulkTaskTable, bulkTask),
-    endTasks: `UPDATE ${bulkTask} SET ended_as = ended.ended_as, created = ended.created, code = ended.code, message = ended.message
-      FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])
-        AS ended (job, place, ended_as, created, code, message)
-      WHERE bulk_task.job = ended.job AND bulk_task.place = ended.place AND bulk_task.ended_as IS NULL`,
-    deleteTasks: `DELETE FROM ${bulkTask} WHERE job = $1`,
-    deleteJob: `DELETE FROM ${bulkJob} WHERE id = $1`,
   };
 }
 
@@ -102,52 +93,5 @@ export class PostgresBulk implements BulkJobs {
     const { database } = this.#open();
     const rows = await database.read(statement, values);
     return rows.map((row) => bulkJobIn(row, database.codecs.reading));
-  }
-}
-
-export type BulkWrite = Extract<
-  TableWrite,
-  { do: "save_bulk_job" | "add_bulk_tasks" | "end_bulk_task" | "delete_bulk" }
->;
-
-/** The writes of bulk jobs in a group of commands. A command about a whole job is alone in its group. */
-export class BulkWrites {
-  readonly #ends = new Map<string, EndedBulkTask>();
-  readonly #others: Exclude<BulkWrite, { do: "end_bulk_task" }>[] = [];
-
-  add(write: BulkWrite): void {
-    if (write.do !== "end_bulk_task") return void this.#others.push(write);
-    const { task } = write;
-    const name = `${task.place} ${task.job}`;
-    if (!this.#ends.has(name)) this.#ends.set(name, task);
-  }
-
-  get isEmpty(): boolean {
-    return this.#ends.size + this.#others.length === 0;
-  }
-
-  send(
-    send: (statement: string, ...values: SqlValue[]) => void,
-    codec: Codec,
-    sql: Pick<BulkStatements, "upsertJobs" | "insertTasks" | "endTasks" | "deleteTasks" | "deleteJob">,
-  ): void {
-    for (const write of this.#others) {
-      if (write.do === "save_bulk_job")
-        send(sql.upsertJobs, ...byColumn([bulkJobTable.values(write.job.id, write.job, codec)]));
-      else if (write.do === "add_bulk_tasks")
-        send(
-          sql.insertTasks,
-          ...byColumn(write.tasks.map((task) => bulkTaskTable.values("", task, inClear))),
-        );
-      else for (const each of [sql.deleteTasks, sql.deleteJob]) send(each, toStored(write.id));
-    }
-    if (this.#ends.size === 0) return;
-    const ends = [...this.#ends.values()].map(({ job, place, endedAs, created, code, message }) => [
-      toStored(job),
-      place,
-      endedAs,
-      ...[created, code, message].map(storedOrNull),
-    ]);
-    send(sql.endTasks, ...byColumn(ends));
   }
 }

@@ -1,4 +1,3 @@
-import { insertRows } from "../tables/statements.ts";
 import {
   deliveriesIn,
   deliveryFailure,
@@ -17,25 +16,12 @@ import type { TaskChange } from "../store.ts";
 import type { Owners } from "./ownership.ts";
 import { storeFailed } from "./postgres-error.ts";
 
-/** Writes, many at a time, and reads webhook messages. */
+/** Reads webhook messages. */
 export function outboxStatements({ delivery }: Names) {
   const all = deliveryTable.list();
   const counted = (of: string): string =>
     `SELECT count(*)::int FROM (SELECT 1 FROM ${delivery} WHERE hook = $1 AND due_at ${of} LIMIT $2) AS counted`;
   return {
-    insertDeliveries: insertRows(deliveryTable, delivery),
-    takeDeliveries: `UPDATE ${delivery} SET due_at = taken.until, tries = tries + 1
-      FROM unnest($1::bigint[], $2::bigint[]) AS taken (seq, until) WHERE delivery.seq = taken.seq`,
-    retryDeliveries: `UPDATE ${delivery} SET due_at = again.due_at, failed_at = coalesce(again.failed_at, delivery.failed_at),
-        problem = coalesce(again.problem, delivery.problem), tries = delivery.tries - again.unsent
-      FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::bigint[])
-        AS again (seq, tries, due_at, failed_at, problem, unsent)
-      WHERE delivery.seq = again.seq AND delivery.tries = again.tries`,
-    resendDeliveries: `UPDATE ${delivery} SET due_at = again.due_at
-      FROM unnest($1::bigint[], $2::bigint[]) AS again (seq, due_at) WHERE delivery.seq = again.seq`,
-    endDeliveries: `DELETE FROM ${delivery} USING unnest($1::bigint[], $2::bigint[]) AS ended (seq, tries)
-      WHERE delivery.seq = ended.seq AND delivery.tries = ended.tries`,
-    dropDeliveries: `DELETE FROM ${delivery} WHERE seq = ANY($1::bigint[])`,
     /** Skips those that others are taking. */
     lockDue: `SELECT ${all} FROM ${delivery} WHERE hook = $1 AND due_at <= $2 AND ${knownDeliveries}
       ORDER BY due_at, seq LIMIT $3 FOR UPDATE SKIP LOCKED`,

@@ -1,18 +1,7 @@
-import {
-  childTable,
-  eventTable,
-  journalEntry,
-  journalTable,
-  keptEvent,
-  lineTable,
-  outcomeTable,
-  pieceTable,
-  requestTable,
-} from "../tables/of-task.ts";
-import { insertRows, updateRows, upsertRows } from "../tables/statements.ts";
-import { secretTable } from "../tables/tables.ts";
+import { journalEntry, keptEvent } from "../tables/of-task.ts";
+import { insertRows, updateRows } from "../tables/statements.ts";
+import { rowStatements } from "../tables/writes.ts";
 import { finished, unfinished as isUnfinished, isWaiting, recordList, taskTable } from "../tables/task.ts";
-import { mostPieces } from "../left-pieces.ts";
 import type { Names } from "./names.ts";
 import type { Allowance, Quota, Usage } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -21,59 +10,13 @@ import { toStored } from "../row.ts";
 
 const recordColumns = recordList();
 
-/** The statements that write tasks and their data, many at a time, with one parameter for each column. */
-export function writeStatements(names: Names) {
-  const { task, request, journal, outcome, child, event, line, piece, message, secret } = names;
-  const ofTasks = (table: string): string => `DELETE FROM ${table} WHERE task_id = ANY($1::text[])`;
-  /** What is left of an artifact that is not deleted is behind its end, and goes with its task. */
-  const somePieces = (found: string): string =>
-    `DELETE FROM ${piece} WHERE ctid = ANY(ARRAY(SELECT piece.ctid FROM ${piece} AS piece ${found} LIMIT ${mostPieces}))`;
+/** The statements that write, many rows at a time, with one parameter for each column. */
+export function writeStatements({ task, quoted }: Pick<Names, "task" | "quoted">) {
   return {
     insertTasks: insertRows(taskTable, task),
-    insertRequests: insertRows(requestTable, request),
-    insertChildren: insertRows(childTable, child),
     /** Of these columns. */
     updateTasks: (columns: readonly string[]): string => updateRows(taskTable, task, columns),
-    upsertJournal: upsertRows(journalTable, journal),
-    /** Failed entries, and steps that wait for a retry. */
-    deleteFailures: `DELETE FROM ${journal}
-      WHERE task_id = ANY($1::text[]) AND kind IN ('step', 'call', 'artifact') AND (error IS NOT NULL OR (kind = 'step' AND done_at IS NULL))`,
-    /** Of the rounds of loops, by what their keys begin with: what the handler itself ends, and what has ended. */
-    deleteRounds: `DELETE FROM ${journal} USING unnest($1::text[], $2::text[]) AS gone (task_id, under)
-      WHERE journal.task_id = gone.task_id AND starts_with(journal.key, gone.under)
-        AND (kind IN ('step', 'sleep') OR (kind IN ('input', 'call', 'event') AND done_at IS NOT NULL))`,
-    deleteEntries: `DELETE FROM ${journal} USING unnest($1::text[], $2::text[]) AS gone (task_id, key)
-      WHERE journal.task_id = gone.task_id AND journal.key = gone.key`,
-    insertOutcomes: insertRows(outcomeTable, outcome),
-    insertEvents: insertRows(eventTable, event),
-    forgetEvents: `UPDATE ${event} SET value = NULL WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NOT NULL`,
-    deleteEvents: `DELETE FROM ${event} WHERE seq = ANY($1::bigint[]) AND dedupe_id IS NULL`,
-    insertLines: upsertRows(lineTable, line),
-    /** Lines of logs. */
-    deleteLines: `DELETE FROM ${line} USING unnest($1::text[], $2::bigint[]) AS gone (task_id, seq)
-      WHERE line.task_id = gone.task_id AND line.list = 'log' AND line.seq = gone.seq`,
-    insertPieces: upsertRows(pieceTable, piece),
-    deletePieces: somePieces(
-      "JOIN unnest($1::text[], $2::text[]) AS gone (task_id, key) ON piece.task_id = gone.task_id AND piece.key = gone.key",
-    ),
-    /** Of artifacts that have not ended. */
-    deleteOpenPieces:
-      somePieces(`JOIN ${journal} AS journal ON journal.task_id = piece.task_id AND journal.key = piece.key
-      WHERE piece.task_id = ANY($1::text[]) AND journal.kind = 'artifact' AND journal.done_at IS NULL`),
-    /** Fails if another process was first, whose secret then counts. */
-    insertSecrets: insertRows(secretTable, secret),
-    updateSecrets: `UPDATE ${secret} SET value = new.value FROM unnest($1::text[], $2::text[]) AS new (name, value)
-      WHERE secret.name = new.name`,
-    deleteSecrets: `DELETE FROM ${secret} WHERE name = ANY($1::text[])`,
-    deleteTasks: `DELETE FROM ${task} WHERE id = ANY($1::text[])`,
-    deleteChildren: `DELETE FROM ${child} WHERE id = ANY($1::text[])`,
-    deleteRequests: ofTasks(request),
-    deleteJournals: ofTasks(journal),
-    deleteOutcomes: ofTasks(outcome),
-    deleteEventsOf: ofTasks(event),
-    deleteLinesOf: ofTasks(line),
-    deletePiecesOf: somePieces("WHERE piece.task_id = ANY($1::text[])"),
-    deleteMessagesOf: ofTasks(message),
+    ...rowStatements(({ postgres }) => postgres((table) => `${quoted}.${table}`)),
   };
 }
 

@@ -1,9 +1,10 @@
-import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskChange } from "../store.ts";
 import { InDoubt, type Answer, type CommittedGroup, type GroupWriter } from "./group-writer.ts";
 import { TasksLocked } from "./known-tasks.ts";
 import { refusesWrites } from "./postgres-error.ts";
+import { isAlone } from "../command-traits.ts";
 import { commandSize } from "../lifecycle.ts";
 import { mostCreates } from "./task-sql.ts";
 
@@ -179,27 +180,6 @@ export function groupLength(commands: Iterable<TaskCommand>): number {
   }
   return count;
 }
-
-/** Commands about many tasks or deliveries, or a whole bulk job, and one that fails if a key is taken. */
-function isAlone({ type }: TaskCommand): boolean {
-  return aloneTypes.has(type);
-}
-
-const aloneTypes: ReadonlySet<TaskCommandName> = new Set([
-  "claim",
-  "wake",
-  "reclaim",
-  "delete_expired",
-  "claim_deliveries",
-  "resend_deliveries",
-  "trim_deliveries",
-  "rekey",
-  "add_bulk_tasks",
-  "start_bulk",
-  "hold_bulk",
-  "end_bulk",
-  "delete_bulk",
-]);
 
 /** Only the first waits and events of a task are read, and failed entries are removed from its journal before other commands write there. */
 function turnsOnOthers(

@@ -20,7 +20,7 @@ import {
   recordList,
   unfinished,
 } from "../tables/task.ts";
-import { insertInto, upsertInto } from "../tables/statements.ts";
+import { upsertInto } from "../tables/statements.ts";
 
 // As in sql.ts, conditions repeat those of the partial indexes.
 
@@ -91,18 +91,8 @@ export const selectActions = `
 export const selectActionsOf = `
   SELECT ${actionTable.list()} FROM action INDEXED BY action_task
   WHERE task_id IS NOT NULL AND task_id = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0`;
-export const insertAction = insertInto(actionTable);
-/** Deletes a few actions before a time. */
-export const deleteOldActions = `
-  DELETE FROM action WHERE seq IN (SELECT seq FROM action ORDER BY seq LIMIT 10) AND at < ?`;
-
 export const selectPaused = `SELECT ${pausedToolTable.list()} FROM paused_tool ORDER BY tool`;
-export const insertPaused = `${insertInto(pausedToolTable)} ON CONFLICT (tool) DO NOTHING`;
 export const selectCauseMarks = `SELECT ${causeMarkTable.list()} FROM cause_mark ORDER BY cause`;
-export const replaceCauseMark = insertInto(causeMarkTable).replace("INSERT", "INSERT OR REPLACE");
-export const deleteCauseMark = "DELETE FROM cause_mark WHERE cause = ?";
-export const deletePaused = "DELETE FROM paused_tool WHERE tool = ?";
-
 export const upsertReport = upsertInto(reportTable);
 export const deleteOldReports = "DELETE FROM report WHERE minute < ?";
 export const selectReports = `
@@ -133,24 +123,7 @@ export const selectBulkOn = `
     ON action.job IS NOT NULL AND action.job = bulk_task.job
   WHERE bulk_task.task_id = ? AND bulk_task.ended_as IS NOT NULL AND action.seq < ? ORDER BY bulk_task.job DESC LIMIT ? + 0`;
 
-export const upsertBulkJob = upsertInto(bulkJobTable);
-export const insertBulkTask = insertInto(bulkTaskTable);
-export const endBulkTask = `
-  UPDATE bulk_task SET ended_as = ?, created = ?, code = ?, message = ? WHERE job = ? AND place = ? AND ended_as IS NULL`;
-export const deleteBulkTasks = "DELETE FROM bulk_task WHERE job = ?";
-export const deleteBulkJob = "DELETE FROM bulk_job WHERE id = ?";
-
 const deliveries = deliveryTable.list();
-
-export const insertDelivery = insertInto(deliveryTable);
-export const updateDeliveryTaken = "UPDATE delivery SET due_at = ?, tries = tries + 1 WHERE seq = ?";
-export const updateDeliveryDue =
-  "UPDATE delivery SET due_at = ?, tries = tries - ? WHERE seq = ? AND tries = ?";
-export const updateDeliveryFailed =
-  "UPDATE delivery SET due_at = ?, failed_at = ?, problem = ? WHERE seq = ? AND tries = ?";
-export const updateDeliveryResent = "UPDATE delivery SET due_at = ? WHERE seq = ?";
-export const deleteEndedDelivery = "DELETE FROM delivery WHERE seq = ? AND tries = ?";
-export const deleteDelivery = "DELETE FROM delivery WHERE seq = ?";
 
 export const selectDueDeliveries = `
   SELECT ${deliveries} FROM delivery INDEXED BY delivery_due

@@ -84,21 +84,21 @@ const selectLeft = "SELECT id FROM task WHERE principal = ? ORDER BY id LIMIT 10
 
 /** By table. The task itself goes last, so that an interrupted deletion can be resumed. */
 export const deletesOfTask: Readonly<Record<string, string>> = {
-  message: taskSql.deleteMessages,
-  line: taskSql.deleteLines,
+  message: taskSql.rows.deleteMessages,
+  line: taskSql.rows.deleteLines,
   piece: taskSql.deleteAllPieces,
-  event: taskSql.deleteEvents,
-  journal: taskSql.deleteJournal,
-  outcome: taskSql.deleteOutcome,
-  request: taskSql.deleteRequest,
-  child: taskSql.deleteChild,
+  event: taskSql.rows.deleteEvents,
+  journal: taskSql.rows.deleteJournal,
+  outcome: taskSql.rows.deleteOutcome,
+  request: taskSql.rows.deleteRequest,
+  child: taskSql.rows.deleteChild,
   action: "DELETE FROM action WHERE task_id = ?",
   // What selected the task was a text that it has.
   bulk_job: `DELETE FROM bulk_job WHERE text IS NOT NULL AND ended_at IS NOT NULL
     AND id IN (SELECT job FROM bulk_task WHERE task_id = ?)`,
   bulk_task: "DELETE FROM bulk_task WHERE task_id = ?",
   limit_place: limitStatements.deleteOfTask,
-  task: taskSql.deleteTask,
+  task: taskSql.rows.deleteTask,
 };
 
 /** Of tasks that were deleted before. */

@@ -11,6 +11,7 @@ import type {
   SessionRoom,
   StoredSession,
 } from "../session-store.ts";
+import { mostPieces } from "../left-pieces.ts";
 import type { TaskChange } from "../store.ts";
 import { isLost, StoreLost } from "../lost-store.ts";
 import { KnownRecords, SqliteUsage } from "./known-records.ts";
@@ -19,7 +20,7 @@ import { applyLimitHere } from "./sqlite-limits.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { isFaultOfOneStatement, isRefusedForGood, messageOf } from "./sqlite-error.ts";
 import { SqliteReportTable } from "./sqlite-reports.ts";
-import { SqlitePieces, SqliteTables } from "./sqlite-tables.ts";
+import { SqliteTables } from "./sqlite-tables.ts";
 import type { CommandAnswer, WriterCommand, WriterResult } from "./writer-connection.ts";
 import { readTask, type Statements } from "./statements.ts";
 import { columnsOf, integer, type Row, text, toStored, unlessUndecrypted } from "../row.ts";
@@ -46,7 +47,6 @@ export class GroupWriter {
   readonly #tables: SqliteTables;
   readonly #sessions: SqliteSessions;
   readonly #messages: SqliteMessages;
-  readonly #pieces: SqlitePieces;
   readonly #reports: SqliteReportTable;
 
   /** `place` names the database in messages. Without a log, the caller itself tells other owners what was committed. */
@@ -69,7 +69,6 @@ export class GroupWriter {
     this.#ownerWrites = new OwnerWrites(statements);
     this.#sessions = new SqliteSessions(statements);
     this.#messages = new SqliteMessages(statements, owner);
-    this.#pieces = new SqlitePieces(statements);
     this.#reports = new SqliteReportTable(statements, owner);
   }
 
@@ -79,10 +78,10 @@ export class GroupWriter {
    */
   commit(commands: readonly WriterCommand[], patienceMs = 0): CommittedGroup {
     try {
-      return this.#transaction(patienceMs, () => this.#applyAll(commands));
+      return this.#transaction(patienceMs, () => this.#applyAll(commands, false));
     } catch (error) {
       if (isLost(error) || !isFaultOfOneStatement(error)) throw error;
-      return this.#transaction(patienceMs, () => this.#applyEach(commands));
+      return this.#transaction(patienceMs, () => this.#applyAll(commands, true));
     }
   }
 
@@ -121,13 +120,20 @@ export class GroupWriter {
         this.#log?.appendMark(command.mark);
         return { result: { ok: true }, changes: [] };
       case "left_pieces":
-        return { result: { ok: true, count: this.#pieces.deleteLeft(command.ids) }, changes: [] };
+        return { result: { ok: true, count: this.#deleteLeft(command.ids) }, changes: [] };
       case "report":
         this.#reports.write(command);
         return { result: { ok: true }, changes: [] };
       default:
         return this.#applyToTasks(command);
     }
+  }
+
+  /** Pieces of deleted tasks: as many as a commit should take. */
+  #deleteLeft(ids: readonly string[]): number {
+    let count = 0;
+    for (const id of ids) if (count < mostPieces) count += this.#sql.run(sql.rows.deletePieces, toStored(id));
+    return count;
   }
 
   #applyToTasks(command: TaskCommand): Applied {
@@ -145,39 +151,24 @@ export class GroupWriter {
     this.#usage.forget();
   }
 
-  /** Throws at the first command that fails. */
-  #applyAll(commands: readonly WriterCommand[]): CommittedGroup {
+  /** Throws at the first command that fails; with savepoints, undoes that one and no other. */
+  #applyAll(commands: readonly WriterCommand[], withSavepoints: boolean): CommittedGroup {
     const answers: CommandAnswer[] = [];
     const changes: TaskChange[] = [];
     for (const command of commands) {
-      const applied = this.#apply(command);
-      for (const change of applied.changes) changes.push(change); // too many for the arguments of one call
-      answers.push({ result: applied.result });
-    }
-    return { answers, changes };
-  }
-
-  /** Undoes a command that fails, and no other. */
-  #applyEach(commands: readonly WriterCommand[]): CommittedGroup {
-    const answers: CommandAnswer[] = [];
-    const changes: TaskChange[] = [];
-    for (const command of commands) {
-      this.#sql.run("SAVEPOINT command");
+      if (withSavepoints) this.#sql.run("SAVEPOINT command");
       try {
         const applied = this.#apply(command);
-        for (const change of applied.changes) changes.push(change);
+        for (const change of applied.changes) changes.push(change); // too many for the arguments of one call
         answers.push({ result: applied.result });
       } catch (error) {
         // A full disk or an I/O error ends the whole transaction, even commands that seemed to succeed.
-        if (!this.#sql.db.isTransaction || !isFaultOfOneStatement(error)) throw error;
+        if (!withSavepoints || !this.#sql.db.isTransaction || !isFaultOfOneStatement(error)) throw error;
         this.#forget();
         this.#sql.run("ROLLBACK TO command");
-        answers.push({
-          problem: messageOf(error),
-          code: codeOf(error),
-        });
+        answers.push({ problem: messageOf(error), code: codeOf(error) });
       }
-      this.#sql.run("RELEASE command");
+      if (withSavepoints) this.#sql.run("RELEASE command");
     }
     return { answers, changes };
   }

@@ -19,7 +19,8 @@ import {
   queuedMessage,
   requestTable,
 } from "../tables/of-task.ts";
-import { insertInto, replaceInto, upsertInto } from "../tables/statements.ts";
+import { insertInto, upsertInto } from "../tables/statements.ts";
+import { rowStatements } from "../tables/writes.ts";
 import { personKeys } from "../secrets.ts";
 import { secretTable, sessionTable } from "../tables/tables.ts";
 import {
@@ -187,9 +188,6 @@ export const selectChildren = `
   WHERE child.parent = ? AND ${unfinished} ORDER BY child.id`;
 export const selectEndedBelow = `
   SELECT child.id FROM child INDEXED BY child_root JOIN task ON task.id = child.id WHERE child.root = ? AND ${finished}`;
-export const insertChild = insertInto(childTable);
-export const deleteChild = "DELETE FROM child WHERE id = ?";
-
 export const selectFirstEvent = `
   SELECT ${keptEvent.list()} FROM event INDEXED BY event_kept
   WHERE task_id = ? AND name = ? AND value IS NOT NULL ORDER BY seq LIMIT 1`;
@@ -202,24 +200,9 @@ export const selectKnownEvent = `
   SELECT 1 FROM event INDEXED BY event_dedupe WHERE task_id = ? AND dedupe_id IS NOT NULL AND dedupe_id = ?`;
 export const countEvents =
   "SELECT count(*) AS count FROM event INDEXED BY event_kept WHERE task_id = ? AND value IS NOT NULL";
-export const insertEvent = insertInto(eventTable);
-export const updateEventTaken = "UPDATE event SET value = NULL WHERE seq = ? AND dedupe_id IS NOT NULL";
-export const deleteTakenEvent = "DELETE FROM event WHERE seq = ? AND dedupe_id IS NULL";
-
 export const selectLines = `
   SELECT ${lineTable.list()} FROM line WHERE task_id = ? AND list = ? AND seq > ? ORDER BY seq ${atMost}`;
-export const insertLine = replaceInto(lineTable);
-export const deleteLine = "DELETE FROM line WHERE task_id = ? AND list = 'log' AND seq = ?";
-
 export const selectPiece = `SELECT ${pieceBody.list()} FROM piece WHERE task_id = ? AND key = ? AND seq = ?`;
-export const insertPiece = replaceInto(pieceTable);
-/** What is left of an artifact that is not deleted is behind its end, and goes with its task. */
-export const deletePiecesOf = `DELETE FROM piece WHERE task_id = ?1 AND key = ?2 AND seq IN (
-  SELECT seq FROM piece WHERE task_id = ?1 AND key = ?2 LIMIT ${mostPieces})`;
-/** Of artifacts that have not ended. */
-export const deleteOpenPieces = `DELETE FROM piece WHERE task_id = ?1 AND (key, seq) IN (
-  SELECT piece.key, piece.seq FROM journal CROSS JOIN piece ON piece.task_id = journal.task_id AND piece.key = journal.key
-  WHERE journal.task_id = ?1 AND kind = 'artifact' AND done_at IS NULL LIMIT ${mostPieces})`;
 /** The next task that has pieces, and whether it exists. */
 export const selectPieceOwner = `
   SELECT task_id, EXISTS (SELECT 1 FROM task WHERE id = task_id) FROM piece WHERE task_id > ? ORDER BY task_id LIMIT 1`;
@@ -283,31 +266,10 @@ export function updateTask(columns: readonly string[]): string {
   return text;
 }
 
-export const insertRequest = insertInto(requestTable);
-
-/** On a conflict `place` stays, and with it the order of first writes. */
-export const upsertJournal = upsertInto(journalTable);
-
-/** Failed entries, and steps that wait for a retry. */
-/** Of the rounds of a loop, by what their keys begin with: what the handler itself ends, and what has ended. */
-export const deleteRounds = `DELETE FROM journal WHERE task_id = ? AND substr(key, 1, length(?2)) = ?2
-  AND (kind IN ('step', 'sleep') OR (kind IN ('input', 'call', 'event') AND done_at IS NOT NULL))`;
-
-export const deleteEntry = "DELETE FROM journal WHERE task_id = ? AND key = ?";
-
-export const deleteFailures =
-  "DELETE FROM journal WHERE task_id = ? AND kind IN ('step', 'call', 'artifact') AND (error IS NOT NULL OR (kind = 'step' AND done_at IS NULL))";
-
-export const insertOutcome = insertInto(outcomeTable);
-
-export const insertSecret = `${insertInto(secretTable)} ON CONFLICT (name) DO NOTHING`;
-export const updateSecret = "UPDATE secret SET value = ? WHERE name = ?";
 export const selectAnyTask = "SELECT 1 FROM task WHERE id > '' LIMIT 1";
 export const selectSecret = "SELECT value FROM secret WHERE name = ?";
 export const selectSecrets = `SELECT name, value FROM secret WHERE name < '${personKeys}'`;
 export const selectSecretsIn = "SELECT name, value FROM secret WHERE name >= ? AND name < ?";
-export const deleteSecret = "DELETE FROM secret WHERE name = ?";
-
 export const selectHasTask = "SELECT 1 FROM task WHERE id = ?";
 export const insertMessage = insertInto(messageTable);
 export const countMessages = "SELECT count(*) AS count FROM message WHERE task_id = ?";
@@ -318,16 +280,10 @@ export const selectMessages = `SELECT ${queuedMessage.list()} FROM message WHERE
 export const deleteMessagesTo = `DELETE FROM message WHERE task_id = ? AND ${isTaken} AND seq <= ?`;
 export const deleteMessagesOfOwner = "DELETE FROM message INDEXED BY message_owner WHERE owner = ?";
 
-export const deleteTask = "DELETE FROM task WHERE id = ?";
-export const deleteRequest = "DELETE FROM request WHERE task_id = ?";
-export const deleteJournal = "DELETE FROM journal WHERE task_id = ?";
-export const deleteOutcome = "DELETE FROM outcome WHERE task_id = ?";
-export const deleteLines = "DELETE FROM line WHERE task_id = ?";
-export const deletePieces = `DELETE FROM piece WHERE task_id = ?1 AND (key, seq) IN (
-  SELECT key, seq FROM piece WHERE task_id = ?1 LIMIT ${mostPieces})`;
 export const deleteAllPieces = "DELETE FROM piece WHERE task_id = ?";
-export const deleteEvents = "DELETE FROM event INDEXED BY event_task WHERE task_id = ?";
-export const deleteMessages = "DELETE FROM message WHERE task_id = ?";
+
+/** The changes of rows that commands write. */
+export const rows = rowStatements(({ sqlite }) => sqlite);
 
 export const selectUsage = "SELECT unfinished, retained FROM usage WHERE owner = ?";
 export const replaceUsage = "INSERT OR REPLACE INTO usage (owner, unfinished, retained) VALUES (?, ?, ?)";
@@ -349,7 +305,7 @@ export const selectIdByWireId = `
   UNION ALL SELECT id FROM task WHERE id = ?3 AND wire_id IS NULL AND generation = ?1 AND scope = ?2 LIMIT 1`;
 
 export const selectSession = `SELECT ${sessionTable.list()} FROM session WHERE id = ?`;
-export const insertSession = replaceInto(sessionTable);
+export const insertSession = upsertInto(sessionTable);
 export const extendSession = "UPDATE session SET expires_at = ? WHERE id = ? AND expires_at < ?";
 export const deleteSession = "DELETE FROM session WHERE id = ?";
 export const deleteUnextendedSession = "DELETE FROM session WHERE id = ? AND expires_at <= ?";

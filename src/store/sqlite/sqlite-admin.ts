@@ -1,11 +1,10 @@
 import type { SQLInputValue } from "node:sqlite";
 import type { StoredAction, TaskRecord } from "../../task/record.ts";
 import { columnsOf, inClear, integer, type Row, text, textOrStored, toStored } from "../row.ts";
-import { saysNothing, type CauseMark } from "../../task/cause.ts";
+import type { CauseMark } from "../../task/cause.ts";
 import { failedTask, type FailedTask } from "../tables/task.ts";
-import { actionTable, actionsKeptMs, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
+import { actionTable, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
 import type { EndedAs, PausedTool, TaskRange } from "../admin-store.ts";
-import type { TableWrite } from "../table-write.ts";
 import * as sql from "./admin-sql.ts";
 import { behindAllTexts, readablePage } from "./readable-rows.ts";
 import { recordOf, type RowStatement, type Statements } from "./statements.ts";
@@ -136,35 +135,4 @@ export class SqliteAdmin {
 /** The state of a task with this end, and the kind of its outcome. */
 function columnsOfEnd(as: EndedAs): readonly [string, string | null] {
   return as === "cancelled" ? [as, null] : ["settled", as];
-}
-
-type AdminWrite = Extract<TableWrite, { do: "keep_action" | "pause_tool" | "resume_tool" | "mark_cause" }>;
-
-/** The writes of operators, on the write connection. */
-export class SqliteAdminWrites {
-  readonly #sql: Statements;
-
-  constructor(statements: Statements) {
-    this.#sql = statements;
-  }
-
-  write(write: AdminWrite): void {
-    switch (write.do) {
-      case "keep_action":
-        this.#sql.run(sql.deleteOldActions, write.action.at - actionsKeptMs);
-        this.#sql.run(sql.insertAction, ...actionTable.values("", write.action, inClear));
-        return;
-      case "pause_tool":
-        this.#sql.run(sql.insertPaused, ...pausedToolTable.values("", write.paused, inClear));
-        return;
-      case "resume_tool":
-        this.#sql.run(sql.deletePaused, toStored(write.tool));
-        return;
-      case "mark_cause": {
-        const { mark } = write;
-        if (saysNothing(mark)) this.#sql.run(sql.deleteCauseMark, toStored(mark.cause));
-        else this.#sql.run(sql.replaceCauseMark, ...causeMarkTable.values(mark.cause, mark, this.#sql.codec));
-      }
-    }
-  }
 }

@@ -2,10 +2,9 @@ import type { SQLInputValue } from "node:sqlite";
 import type { BulkEnd, BulkJob, BulkTask } from "../../task/bulk.ts";
 import type { StoredAction } from "../../task/record.ts";
 import type { BulkCounts, BulkJobs } from "../admin-store.ts";
-import { idOf, inClear, storedOrNull, toStored } from "../row.ts";
+import { idOf, inClear, toStored } from "../row.ts";
 import { countsIn, isOld, onTaskIn } from "../tables/statements.ts";
 import { bulkJobTable, bulkTaskTable } from "../tables/tables.ts";
-import type { TableWrite } from "../table-write.ts";
 import * as sql from "./admin-sql.ts";
 import { behindAllTexts } from "./readable-rows.ts";
 import type { Statements } from "./statements.ts";
@@ -66,40 +65,4 @@ export function bulkOf(read: <T>(read: (bulk: SqliteBulk) => T) => Promise<T>): 
     counts: (job) => read((bulk) => bulk.counts(job)),
     on: (...query) => read((bulk) => bulk.on(...query)),
   };
-}
-
-export type BulkWrite = Extract<
-  TableWrite,
-  { do: "save_bulk_job" | "add_bulk_tasks" | "end_bulk_task" | "delete_bulk" }
->;
-
-/** The writes of bulk jobs, on the write connection. */
-export class SqliteBulkWrites {
-  readonly #sql: Statements;
-
-  constructor(statements: Statements) {
-    this.#sql = statements;
-  }
-
-  write(write: BulkWrite): void {
-    switch (write.do) {
-      case "save_bulk_job": {
-        const { job } = write;
-        this.#sql.run(sql.upsertBulkJob, ...bulkJobTable.values(job.id, job, this.#sql.codec));
-        return;
-      }
-      case "add_bulk_tasks":
-        for (const task of write.tasks)
-          this.#sql.run(sql.insertBulkTask, ...bulkTaskTable.values("", task, inClear));
-        return;
-      case "end_bulk_task": {
-        const { job, place, endedAs, created, code, message } = write.task;
-        const end = [endedAs, ...[created, code, message].map(storedOrNull)];
-        this.#sql.run(sql.endBulkTask, ...end, toStored(job), place);
-        return;
-      }
-      case "delete_bulk":
-        for (const each of [sql.deleteBulkTasks, sql.deleteBulkJob]) this.#sql.run(each, toStored(write.id));
-    }
-  }
 }

@@ -1,7 +1,7 @@
 import type { StoredDelivery } from "../../task/delivery.ts";
-import type { DeliveryQuery, ExcessQuery, OutboxWrite, WaitingDeliveries } from "../outbox.ts";
-import { columnsOf, inClear, integer, integerOrNull, type Row, text, toStored } from "../row.ts";
-import { deliveriesIn, deliveryTable, failureIn, newDelivery } from "../tables/tables.ts";
+import type { DeliveryQuery, ExcessQuery, WaitingDeliveries } from "../outbox.ts";
+import { columnsOf, integer, integerOrNull, type Row, text, toStored } from "../row.ts";
+import { deliveriesIn, failureIn } from "../tables/tables.ts";
 import * as sql from "./admin-sql.ts";
 import type { Statements } from "./statements.ts";
 
@@ -29,31 +29,6 @@ export class SqliteOutboxTable {
     return this.#sql
       .all(sql.selectExcessDeliveries, limit, before, most)
       .map((row) => integer(row, seqAt.seq));
-  }
-
-  write(write: OutboxWrite): void {
-    switch (write.do) {
-      case "keep_delivery":
-        return void this.#sql.run(
-          sql.insertDelivery,
-          ...deliveryTable.values("", newDelivery(write.delivery), inClear),
-        );
-      case "claim_delivery":
-        return void this.#sql.run(sql.updateDeliveryTaken, write.until, write.seq);
-      case "retry_delivery": {
-        const { seq, tries, at, unsent, failure } = write;
-        if (failure === undefined)
-          return void this.#sql.run(sql.updateDeliveryDue, at, Number(unsent), seq, tries);
-        const { at: failedAt, problem } = failure;
-        return void this.#sql.run(sql.updateDeliveryFailed, at, failedAt, toStored(problem), seq, tries);
-      }
-      case "resend_delivery":
-        return void this.#sql.run(sql.updateDeliveryResent, write.now, write.seq);
-      case "end_delivery":
-        return void this.#sql.run(sql.deleteEndedDelivery, write.seq, write.tries);
-      case "drop_delivery":
-        return void this.#sql.run(sql.deleteDelivery, write.seq);
-    }
   }
 }
 

@@ -4,7 +4,7 @@ import { idOf, toStored } from "../row.ts";
 import type { OtherOwners } from "./sqlite-owners.ts";
 import * as sql from "./admin-sql.ts";
 import type { Statements } from "./statements.ts";
-import type { ReportWrite } from "./writer-connection.ts";
+import type { OtherWrite } from "./writer-connection.ts";
 
 /** The reports of one owner, on the write connection. */
 export class SqliteReportTable {
@@ -16,7 +16,7 @@ export class SqliteReportTable {
     this.#owner = toStored(owner);
   }
 
-  write({ minute, body, oldest }: Omit<ReportWrite, "type">): void {
+  write({ minute, body, oldest }: OtherWrite<"report">): void {
     this.#sql.run(sql.upsertReport, this.#owner, minute, toStored(body));
     this.#sql.run(sql.deleteOldReports, oldest);
   }
@@ -46,7 +46,7 @@ export class SqliteReports {
 }
 
 interface OpenParts {
-  readonly writer: { write(command: ReportWrite): Promise<unknown> };
+  readonly writer: { write(command: OtherWrite<"report">): Promise<unknown> };
   readonly others: Pick<OtherOwners, "living">;
 }
 

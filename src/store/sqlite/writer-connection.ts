@@ -12,50 +12,36 @@ import { connect, primaryCode, sqliteCode } from "./connect.ts";
 import { turnMs, unusable } from "./statements.ts";
 import { assertComplete, assertMigrated, assertOurs, migrate, migrations, number } from "./schema.ts";
 
-/** A write to one of the optional parts of the store. */
-export type SessionWrite = { readonly type: "sessions"; readonly command: SessionCommand };
-export type MessageWrite = { readonly type: "messages"; readonly command: MessageCommand };
-export type LimitWrite = { readonly type: "limits"; readonly call: LimitCall };
-
-/** Replaces the owner's handlers. */
-export type HandlersWrite = { readonly type: "handlers"; readonly handlers: readonly HandlerName[] };
-
-/** The owner's report of a minute. */
-export type ReportWrite = {
-  readonly type: "report";
-  readonly minute: number;
-  readonly body: string;
-  readonly oldest: number;
-};
-
-/** Deletes pieces of tasks that have been deleted. */
-export type LeftPiecesWrite = { readonly type: "left_pieces"; readonly ids: readonly string[] };
-
-/** Leaves a mark in the file of the database. */
-export type FileMark = { readonly type: "mark_file"; readonly mark: string };
-
-export interface DoneResult {
+interface Done {
   readonly ok: true;
 }
 
-/** How many rows were deleted. */
-export interface CountResult {
-  readonly ok: true;
-  readonly count: number;
+/** What is written beside the commands of tasks, and what it resolves with. */
+export interface OtherWrites {
+  sessions: { readonly write: { readonly command: SessionCommand }; readonly result: SessionResult };
+  messages: { readonly write: { readonly command: MessageCommand }; readonly result: MessageResult };
+  limits: { readonly write: { readonly call: LimitCall }; readonly result: LimitAnswer };
+  /** Replaces the owner's handlers. */
+  handlers: { readonly write: { readonly handlers: readonly HandlerName[] }; readonly result: Done };
+  /** The owner's report of a minute. */
+  report: {
+    readonly write: { readonly minute: number; readonly body: string; readonly oldest: number };
+    readonly result: Done;
+  };
+  /** Deletes pieces of tasks that have been deleted; resolves with how many. */
+  left_pieces: {
+    readonly write: { readonly ids: readonly string[] };
+    readonly result: Done & { readonly count: number };
+  };
+  /** Leaves a mark in the file of the database. */
+  mark_file: { readonly write: { readonly mark: string }; readonly result: Done };
 }
 
-export type WriterCommand =
-  | LeftPiecesWrite
-  | TaskCommand
-  | SessionWrite
-  | MessageWrite
-  | LimitWrite
-  | HandlersWrite
-  | ReportWrite
-  | FileMark;
+export type OtherWrite<K extends keyof OtherWrites> = { readonly type: K } & OtherWrites[K]["write"];
 
-export type WriterResult =
-  CountResult | CommandResult | SessionResult | MessageResult | LimitAnswer | DoneResult;
+export type WriterCommand = TaskCommand | { [K in keyof OtherWrites]: OtherWrite<K> }[keyof OtherWrites];
+
+export type WriterResult = CommandResult | OtherWrites[keyof OtherWrites]["result"];
 
 /** What the main thread sends to the writer's thread. It sends a group only after the answer to the one before. */
 export type WriterRequest =

@@ -8,7 +8,7 @@ import { beginWrite, Statements, unusable } from "./statements.ts";
 import { ChangeLog } from "./change-log.ts";
 import { type CommittedGroup, GroupWriter } from "./group-writer.ts";
 import { isLost } from "../lost-store.ts";
-import { endsWork, makesRoom } from "../when-full.ts";
+import { endsWork, makesRoom } from "../command-traits.ts";
 import { describeOwners, isLocked, OwnerWrites, removeLockFilesBut, SqliteOwners } from "./sqlite-owners.ts";
 import { fileIsGone } from "./open-file.ts";
 import { SentRecords } from "./sent-records.ts";

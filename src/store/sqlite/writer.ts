@@ -3,23 +3,14 @@ import { Worker } from "node:worker_threads";
 import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Sealing } from "../cipher.ts";
-import type { LimitAnswer } from "../limits.ts";
-import type { MessageResult, SessionResult } from "../session-store.ts";
 import type { TaskChange } from "../store.ts";
 import { commandSize } from "../lifecycle.ts";
 import { SentRecords } from "./sent-records.ts";
 import { messageOf } from "./sqlite-error.ts";
 import type {
   CommandAnswer,
-  CountResult,
-  DoneResult,
-  FileMark,
-  HandlersWrite,
-  LeftPiecesWrite,
-  LimitWrite,
-  MessageWrite,
-  ReportWrite,
-  SessionWrite,
+  OtherWrite,
+  OtherWrites,
   WriterAnswer,
   WriterCommand,
   WriterOptions,
@@ -92,11 +83,7 @@ export class Writer {
 
   /** Resolves after the commit; rejects with `store_failed` or `task_unreadable` if nothing was written. */
   write(command: TaskCommand): Promise<CommandResult>;
-  write(command: SessionWrite): Promise<SessionResult>;
-  write(command: MessageWrite): Promise<MessageResult>;
-  write(command: LimitWrite): Promise<LimitAnswer>;
-  write(command: LeftPiecesWrite): Promise<CountResult>;
-  write(command: HandlersWrite | ReportWrite | FileMark): Promise<DoneResult>;
+  write<K extends keyof OtherWrites>(command: OtherWrite<K>): Promise<OtherWrites[K]["result"]>;
   write(command: WriterCommand): Promise<WriterResult> {
     return new Promise((resolve, reject) => {
       if (this.#dead !== undefined) {

@@ -6,13 +6,8 @@ import { inClear, type Row } from "../row.ts";
 import { actionTable, bulkJobsKeptMs, bulkTaskTable } from "./tables.ts";
 
 /** Writes a row of `values`. */
-export function insertInto(table: AnyTable): string {
-  return `INSERT INTO ${intoText(table)}`;
-}
-
-/** The same, in place of one with the same key. */
-export function replaceInto(table: AnyTable): string {
-  return `INSERT OR REPLACE INTO ${intoText(table)}`;
+export function insertInto({ table, written }: AnyTable): string {
+  return `INSERT INTO ${table} (${written.map(({ name }) => name).join(", ")}) VALUES (${written.map(() => "?").join(", ")})`;
 }
 
 /** The same; columns that are written once stay as they are. */
@@ -20,10 +15,6 @@ export function upsertInto(table: AnyTable): string {
   const changed = table.written.filter(({ isWrittenOnce }) => !isWrittenOnce);
   return `${insertInto(table)} ON CONFLICT (${table.key.join(", ")}) DO UPDATE SET
     ${changed.map(({ name }) => `${name} = excluded.${name}`).join(", ")}`;
-}
-
-function intoText({ table, written }: AnyTable): string {
-  return `${table} (${written.map(({ name }) => name).join(", ")}) VALUES (${written.map(() => "?").join(", ")})`;
 }
 
 /** Writes rows, with one parameter for each column: the arrays that `byColumn` makes of their `values`. */
@@ -47,18 +38,113 @@ export function updateRows(table: AnyTable, name: string, columns: readonly stri
     WHERE ${table.table}.id = changed.id`;
 }
 
+/** A change of rows, with its statement for one row in SQLite, and for many in a Postgres schema: arrays of each value, as `byColumn` makes them. */
+export interface RowChange {
+  readonly table: AnyTable;
+  readonly does: "insert" | "upsert" | "delete" | "update";
+  /** How many of the first values say which row it is; undefined where the database numbers the rows. */
+  readonly key: number | undefined;
+  readonly sqlite: string;
+  readonly postgres: (named: Naming) => string;
+}
+
+/** Inserts a row, `onConflict` aside. */
+export function insertion(table: AnyTable, onConflict = ""): RowChange {
+  return {
+    table,
+    does: "insert",
+    key: table.serial === undefined ? table.key.length : undefined,
+    sqlite: `${insertInto(table)}${onConflict}`,
+    postgres: (named) => `${insertRows(table, named(table.table))}${onConflict}`,
+  };
+}
+
+/** Inserts a row, or changes the one with its key. */
+export function upsertion(table: AnyTable): RowChange {
+  return {
+    table,
+    does: "upsert",
+    key: table.key.length,
+    sqlite: upsertInto(table),
+    postgres: (named) => upsertRows(table, named(table.table)),
+  };
+}
+
+/** Names and types of values that a statement is given, in order. */
+type Given = Readonly<Record<string, WrittenColumn["type"]>>;
+
+/** Deletes the rows for which `where` is true, which names values as columns of `given`; left out: those that have all of them. */
+export function deletion(table: AnyTable, given: Given, where = equal(table, Object.keys(given))): RowChange {
+  const key = Object.keys(given).length;
+  return changeOf(
+    table,
+    "delete",
+    given,
+    key,
+    (name, using, replace) => `DELETE FROM ${name}${using && ` USING ${using}`} WHERE ${replace(where)}`,
+  );
+}
+
+/** The same for an update. `by`: the values that say which row it is, the first ones. */
+export function update(
+  table: AnyTable,
+  given: Given,
+  by: readonly string[],
+  set: string,
+  and?: string,
+): RowChange {
+  const where = `${equal(table, by)}${and === undefined ? "" : ` AND ${and}`}`;
+  return changeOf(
+    table,
+    "update",
+    given,
+    by.length,
+    (name, from, replace) =>
+      `UPDATE ${name} SET ${replace(set)}${from && ` FROM ${from}`} WHERE ${replace(where)}`,
+  );
+}
+
+function equal({ table }: AnyTable, columns: readonly string[]): string {
+  return columns.map((column) => `${table}.${column} = given.${column}`).join(" AND ");
+}
+
+function changeOf(
+  table: AnyTable,
+  does: RowChange["does"],
+  given: Given,
+  key: number,
+  text: (name: string, from: string, replace: (of: string) => string) => string,
+): RowChange {
+  const columns = Object.entries(given).map(([name, type]) => ({ name, type }));
+  const [only, ...others] = columns;
+  const placed = (of: string): string =>
+    of.replaceAll(/given\.(\w+)/g, (_, name) => `?${columns.findIndex((each) => each.name === name) + 1}`);
+  const one = others.length === 0 && only !== undefined ? only : undefined;
+  const asArray = (of: string): string =>
+    one === undefined ? of : of.replace(`= given.${one.name}`, `= ANY(${arrays([one])})`);
+  const names = columns.map(({ name }) => name).join(", ");
+  const from = one === undefined ? `unnest(${arrays(columns)}) AS given (${names})` : "";
+  return {
+    table,
+    does,
+    key,
+    sqlite: text(table.table, "", placed),
+    postgres: (named) => text(named(table.table), from, asArray),
+  };
+}
+
 /** The columns of rows, for `unnest`. */
 export function byColumn<T>(rows: readonly (readonly T[])[]): (readonly (T | null)[])[] {
   return (rows[0] ?? []).map((_, place) => rows.map((row) => row[place] ?? null));
 }
 
 /** Collations do not matter here. */
-function arrays(columns: readonly WrittenColumn[], from = 1): string {
+function arrays(columns: readonly Pick<WrittenColumn, "type">[], from = 1): string {
   return columns.map(({ type }, index) => `$${index + from}::${postgresTypes[type]}[]`).join(", ");
 }
 
 /** How a store names a table of a schema in statements. */
-type Naming = (table: string) => string;
+export type Naming = (table: string) => string;
 
 const sqliteTypes: Readonly<Record<WrittenColumn["type"], string>> = {
   text: "TEXT",

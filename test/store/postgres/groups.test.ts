@@ -98,6 +98,48 @@ test("what came for a task goes with it", async () => {
   expect(await run(fresh, `SELECT * FROM ${fresh.schema}.event`)).toEqual([]);
 });
 
+test("what is written and removed in one group leaves nothing", async () => {
+  const fresh = await freshSchema();
+  const store = await openStore(fresh, "one");
+  const entry = { key: "k", value: "1", error: null };
+  await Promise.all([
+    store.write(createRunning("a")),
+    store.write({ type: "record_step", ...held("a"), ...entry }),
+    store.write({ type: "settle", ...held("a"), outcome: done }),
+    store.write({ type: "delete", now: noon, id: "task-a" }),
+    store.write(createRunning("b")),
+  ]);
+  const ids = async (table: string, column = "task_id") =>
+    (await run(fresh, `SELECT ${column} FROM ${fresh.schema}.${table}`)).flat();
+  expect(await ids("task", "id")).toEqual(["task-b"]);
+  expect(await ids("request")).toEqual(["task-b"]);
+  expect([...(await ids("journal")), ...(await ids("outcome"))]).toEqual([]);
+});
+
+test("what operators say several times in one group counts as it was said last", async () => {
+  const store = await openStore(await freshSchema(), "one");
+  const pause = (actor: string) => store.write({ type: "pause_tool", now: noon, tool: "add", actor });
+  const mark = (note: string | null) =>
+    store.write({
+      type: "mark_cause",
+      now: noon,
+      mark: { cause: "c1", muted: false, note, actor: "ann", at: noon },
+    });
+  await Promise.all([
+    pause("ann"),
+    pause("bob"),
+    store.write({ type: "resume_tool", now: noon, tool: "add" }),
+    pause("cid"),
+    pause("dan"),
+    mark("first"),
+    mark(null),
+    mark("second"),
+    mark("third"),
+  ]);
+  expect(await store.admin?.paused()).toEqual([{ tool: "add", since: noon, actor: "cid" }]);
+  expect(await store.admin?.causes.marks()).toMatchObject([{ cause: "c1", note: "third" }]);
+});
+
 test("the journal keeps the order of first writes where a task is run again", async () => {
   const store = await openStore(await freshSchema(), "one");
   await store.write(createRunning("a"));

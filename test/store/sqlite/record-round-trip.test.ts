@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/schema.ts";
 import { recordOf, Statements } from "../../../src/store/sqlite/statements.ts";
 import { rowOf, taskTable } from "../../../src/store/tables/task.ts";
-import { deleteTask, insertTask, selectTask, updateTask } from "../../../src/store/sqlite/sql.ts";
+import { insertTask, rows, selectTask, updateTask } from "../../../src/store/sqlite/sql.ts";
 import type { TaskAttempt } from "../../../src/task/attempts.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
 import { taskStates } from "../../../src/task/outcome.ts";
@@ -157,7 +157,7 @@ function read(id: string): TaskRecord | undefined {
 function insertAndRead(task: TaskRecord): TaskRecord | undefined {
   db.prepare(insertTask).run(...rowOf(task, inClear));
   const found = read(task.id);
-  db.prepare(deleteTask).run(toStored(task.id));
+  db.prepare(rows.deleteTask).run(toStored(task.id));
   return found;
 }
 
@@ -187,7 +187,7 @@ test("an update leaves what is fixed at creation and changes all else", () => {
     const { notifies: _ignored, ...changed } = after;
     const told = before.notifies && { notifies: before.notifies };
     expect(read(id)).toStrictEqual({ ...changed, ...names, ...call, ...told });
-    db.prepare(deleteTask).run(toStored(id));
+    db.prepare(rows.deleteTask).run(toStored(id));
   });
   fc.assert(property, { numRuns: 200 });
 });

@@ -6,7 +6,8 @@ import * as taskSql from "../../../src/store/sqlite/sql.ts";
 import { taskStates, type TaskState } from "../../../src/task/outcome.ts";
 import { nextState, transitions, type TaskEvent } from "../../../src/task/transition.ts";
 
-const sql = { ...taskSql, ...adminSql, updateTask: taskSql.updateTask(["state", "version"]) };
+const { rows, ...others } = taskSql;
+const sql = { ...others, ...rows, ...adminSql, updateTask: taskSql.updateTask(["state", "version"]) };
 const events = Object.keys(transitions) as TaskEvent[];
 const leaves = (state: TaskState): boolean => events.some((event) => nextState(state, event) !== undefined);
 /** By the table and not by name: unfinished is what some event leaves or changes. */
