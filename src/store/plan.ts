@@ -159,10 +159,10 @@ function reclaim({ owner, after, now, backoff }: TaskCommand<"reclaim">, facts: 
 /** Changes the callers of a task. For callers at other owners it is a change like any other. */
 function callers(
   { task: before, awaitedBy = [] }: Facts,
-  change: (task: TaskRecord, others: readonly string[]) => TaskRecord | Refusal,
+  callersOf: (task: TaskRecord, others: readonly string[]) => TaskRecord | Refusal,
 ): Plan {
   if (before === undefined) return refused("unknown");
-  const after = change(before, awaitedBy);
+  const after = callersOf(before, awaitedBy);
   if (typeof after === "string") return refused(after);
   if (isSame(before, after)) return { result: { ok: true, task: before }, writes: [], changes: [] };
   return changed(before, after);
@@ -327,9 +327,12 @@ function effectOf(
   }
   const around = changesOfRelatives(before, command, decision, relatives, { owner });
   const others = saving(around);
-  const changed = others.changes.map((each) => ({ ...each, isRelative: true as const }));
+  const aroundChanges = others.changes.map((each) => ({ ...each, isRelative: true as const }));
   const deliveries = deliveryWrites([before, relatives.root, relatives.parent], [...around, decision]);
-  return { writes: [...others.writes, ...own.writes, ...deliveries], changes: [...changed, ...own.changes] };
+  return {
+    writes: [...others.writes, ...own.writes, ...deliveries],
+    changes: [...aroundChanges, ...own.changes],
+  };
 }
 
 /** A child is deleted as soon as it ends, since its parent's journal has the result, unless it is kept with its root. */

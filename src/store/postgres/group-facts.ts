@@ -1,7 +1,7 @@
 import type { UnreadableTask, TaskCommand } from "../../task/command.ts";
 import type { NewTask, TaskRecord } from "../../task/record.ts";
 import { isTaskId } from "../../task/record-changes.ts";
-import { HoldfastError, isUnreadable } from "../../task/fault.ts";
+import { type HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { JournalEntry } from "../../task/journal.ts";
 import type { Usage } from "../../task/queue.ts";
 import { factsFor, type EventFacts, type FactsQuery, type OtherFacts, type QueuedTasks } from "../facts.ts";

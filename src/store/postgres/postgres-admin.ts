@@ -10,7 +10,6 @@ import {
   taskTable,
 } from "../tables/task.ts";
 import type { Names } from "./names.ts";
-import { insertRows } from "../tables/statements.ts";
 import { actionTable, causeMarkTable, pausedToolTable } from "../tables/tables.ts";
 import {
   type AdminStore,

@@ -1,20 +1,14 @@
-import { mostPieces } from "../left-pieces.ts";
 import { generationNames } from "../../task/record.ts";
 import {
-  childTable,
-  eventTable,
   journalEnd,
   journalEntry,
   journalHead,
   journalInput,
-  journalTable,
   keptEvent,
   lineTable,
   messageTable,
   outcomeBody,
   pieceBody,
-  pieceTable,
-  outcomeTable,
   smallOutcome,
   queuedMessage,
   requestTable,
@@ -22,7 +16,7 @@ import {
 import { insertInto, upsertInto } from "../tables/statements.ts";
 import { rowStatements } from "../tables/writes.ts";
 import { personKeys } from "../secrets.ts";
-import { secretTable, sessionTable } from "../tables/tables.ts";
+import { sessionTable } from "../tables/tables.ts";
 import {
   finished,
   isBlocked,
