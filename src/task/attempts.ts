@@ -52,6 +52,13 @@ interface Change {
   readonly loss?: Loss;
 }
 
+const endsBy = {
+  release: "released",
+  park: "parked",
+  cancel: "cancelled",
+  next_round: "next_round",
+} as const;
+
 /** How many attempts a record keeps: every change of the task writes them again. */
 const mostAttempts = 10;
 
@@ -78,13 +85,12 @@ export function attemptsAfter(
     case "start":
       return bounded([...attempts, { number: attempt + 1, owner, startedAt: now, endedAt: null, end: null }]);
     case "release":
-      return ended(attempts, now, "released");
     case "park":
-      return ended(attempts, now, "parked");
+    case "cancel":
+    case "next_round":
+      return ended(attempts, now, endsBy[type]);
     case "retry":
       return ended(attempts, now, "retried", statusMessage, stack);
-    case "next_round":
-      return ended(attempts, now, type);
     case "block":
       return ended(attempts, now, "blocked", block?.problem);
     case "reclaim":
@@ -95,8 +101,6 @@ export function attemptsAfter(
         : ended(attempts, now, "failed", statusMessage, stack);
     case "expire":
       return ended(attempts, now, "expired", statusMessage);
-    case "cancel":
-      return ended(attempts, now, "cancelled");
     default:
       return attempts;
   }

@@ -9,7 +9,7 @@ import type { Refusal, TaskCommand } from "./command.ts";
 import { isEndedByOthers, roundsPrefix, type JournalEntry, type JournalKind } from "./journal.ts";
 import type { TaskRecord } from "./record.ts";
 import { storable } from "./time.ts";
-import { ready, resting, resumed, working } from "./queue.ts";
+import { ready, type Rest, resting, resumed, working } from "./queue.ts";
 
 /** The end of a call: the task made for it has ended. */
 interface EndCall {
@@ -105,6 +105,15 @@ export function journalChange(
   const { now } = command;
   const done = { doneAt: now, doneVersion: task.version + 1 };
   const entryOf = facts.entry;
+  const blankOf = (key: string, kind: JournalKind): JournalEntry => ({ ...blank, key, kind, begunAt: now });
+  const waits = (waiting: TaskRecord, rest: Rest | undefined, entry: JournalEntry): JournalChange => ({
+    task: { ...waiting, ...resting(waiting, rest), journalled: true, crashes: 0 },
+    journal: [entry],
+  });
+  const endedByOthers = (open: JournalEntry, end: Pick<JournalEntry, "value" | "error">): JournalChange => ({
+    task: { ...task, ...resumed(task, now), ...withoutWait(task, open, now), crashes: 0 },
+    journal: [{ ...open, ...end, ...done }],
+  });
   switch (command.type) {
     case "record_step": {
       const { key, value, error } = command;
@@ -134,7 +143,7 @@ export function journalChange(
       const isNew = before === undefined;
       return {
         task: { ...task, ...working, ...(isNew && openArtifacts(task, 1)), journalled: true },
-        journal: isNew ? [{ ...blank, key, kind: "artifact", begunAt: now }] : [],
+        journal: isNew ? [blankOf(key, "artifact")] : [],
         pieces: { do: "write", key, seq, body },
       };
     }
@@ -143,10 +152,8 @@ export function journalChange(
       const before = entryOf(key);
       if (before !== undefined && lasting("step", before) === undefined) return "duplicate";
       const begunAt = begunAtOf(command, before);
-      return {
-        task: { ...task, ...resting(task, command.rest), journalled: true, crashes: 0 },
-        journal: [{ ...blank, key, kind: "step", value, error, tries, begunAt, deadlineAt: storable(until) }],
-      };
+      const paused = { ...blankOf(key, "step"), value, error, tries, begunAt, deadlineAt: storable(until) };
+      return waits(task, command.rest, paused);
     }
     case "begin_step": {
       const { key, value, goesOn } = command;
@@ -188,19 +195,16 @@ export function journalChange(
     case "open_input": {
       const { key, method, params } = command.input;
       if (entryOf(key) !== undefined) return "duplicate";
-      const { requestHash } = command;
-      const asked = {
+      const { requestHash, rest } = command;
+      const deadlineAt = time(command.deadlineAt);
+      const asking = { ...task, openInputs: task.openInputs + 1, updatedAt: now };
+      return waits(asking, rest, {
+        ...blankOf(key, "input"),
         method,
         request: params,
         requestHash,
-        begunAt: now,
-        deadlineAt: time(command.deadlineAt),
-      };
-      const asking = { ...task, openInputs: task.openInputs + 1, updatedAt: now };
-      return {
-        task: { ...asking, ...resting(asking, command.rest), journalled: true, crashes: 0 },
-        journal: [{ ...blank, key, kind: "input", ...asked }],
-      };
+        deadlineAt,
+      });
     }
     case "close_wait": {
       const before = entryOf(command.key);
@@ -214,10 +218,7 @@ export function journalChange(
     case "sleep": {
       const { key } = command;
       if (entryOf(key) !== undefined) return "duplicate";
-      return {
-        task: { ...task, ...resting(task, command.rest), journalled: true, crashes: 0 },
-        journal: [{ ...blank, key, kind: "sleep", begunAt: now, deadlineAt: storable(command.until) }],
-      };
+      return waits(task, command.rest, { ...blankOf(key, "sleep"), deadlineAt: storable(command.until) });
     }
     case "end_sleep": {
       const asleep = lasting("sleep", entryOf(command.key));
@@ -237,32 +238,18 @@ export function journalChange(
       const { key, requestHash, child } = command;
       if (entryOf(key) !== undefined) return "duplicate";
       const calling = { ...task, openWaits: task.openWaits + 1 };
-      return {
-        task: { ...calling, ...resting(calling, command.rest), journalled: true, crashes: 0 },
-        journal: [{ ...blank, key, kind: "call", request: child.tool, requestHash, begunAt: now }],
-      };
+      return waits(calling, command.rest, { ...blankOf(key, "call"), request: child.tool, requestHash });
     }
     case "end_call": {
       const open = lasting("call", entryOf(command.key));
       if (open === undefined) return "state";
-      const { value, error } = command;
-      return {
-        task: { ...task, ...resumed(task, now), ...withoutWait(task, open, now), crashes: 0 },
-        journal: [{ ...open, value, error, ...done }],
-      };
+      return endedByOthers(open, { value: command.value, error: command.error });
     }
     case "wait_event": {
       const { key, name, requestHash } = command;
       if (entryOf(key) !== undefined) return "duplicate";
-      const wait = {
-        ...blank,
-        key,
-        kind: "event",
-        request: name,
-        requestHash,
-        begunAt: now,
-        deadlineAt: time(command.deadlineAt),
-      } as const;
+      const deadlineAt = time(command.deadlineAt);
+      const wait = { ...blankOf(key, "event"), request: name, requestHash, deadlineAt };
       if (facts.keptEvent !== undefined) {
         return {
           task: { ...task, ...working, journalled: true, crashes: 0 },
@@ -270,18 +257,12 @@ export function journalChange(
         };
       }
       const waiting = { ...task, openWaits: task.openWaits + 1 };
-      return {
-        task: { ...waiting, ...resting(waiting, command.rest), journalled: true, crashes: 0 },
-        journal: [wait],
-      };
+      return waits(waiting, command.rest, wait);
     }
     case "send_event": {
       const open = lasting("event", facts.eventWait);
       if (open === undefined) return undefined; // the store keeps the event
-      return {
-        task: { ...task, ...resumed(task, now), ...withoutWait(task, open, now), crashes: 0 },
-        journal: [{ ...open, value: command.value, ...done }],
-      };
+      return endedByOthers(open, { value: command.value, error: null });
     }
   }
 }

@@ -1,6 +1,6 @@
 import { millisecondsOf, type TimeSpan } from "../task/time.ts";
 import type { Registry } from "../runtime/tool/registry.ts";
-import type { Tool } from "../runtime/tool/tool.ts";
+import type { Prepare, Tool } from "../runtime/tool/tool.ts";
 import { toolAtVersion } from "../runtime/tool/tool-config.ts";
 import { type HandlerEnd, runToEnd, validateArguments } from "../runtime/tool/tool-outcome.ts";
 import { insideOf } from "../server/request.ts";
@@ -11,7 +11,7 @@ import { assertOptionNames, type OptionNames } from "../task/option-names.ts";
 import type { OutcomeKind } from "../task/outcome.ts";
 import { versionOf } from "../task/record.ts";
 import { type ChangedKey, RecordedStore, ReplayedCalls, ReplayedRun } from "./recorded-store.ts";
-import { HeldRun } from "../runtime/execution/held-run.ts";
+import { Attempt } from "../runtime/execution/attempt.ts";
 import { StartedProcesses } from "../runtime/exec/started-processes.ts";
 import { makeContext, type CallContext } from "../runtime/execution/make-context.ts";
 import { prepareInTask, preparedKey } from "../runtime/execution/prepare-in-task.ts";
@@ -251,18 +251,27 @@ async function replayRecording(
     ...ofTask(record, origin, tool, services),
     lines: new TaskLines({ limits: options }),
   });
-  const held = new HeldRun({ services, timers, run, record, tool, origin, entries, host: { hear: ignore } });
+  const attempt = new Attempt({ services, timers, run, tool, principal: record.principal });
+  attempt.hold({ record, origin, entries, host: { hear: ignore } });
   const calls = new ReplayedCalls();
   const call: CallContext = {
     caller: taskCaller(record.principal, origin.caller),
     credentials: () => credentialsOf(credentials),
   };
+  const given = tool.prepare as Prepare<unknown, unknown> | undefined;
+  const prepare: typeof given =
+    given &&
+    ((args, context) =>
+      given(
+        args,
+        calls.watch(context, (key) => [...preparedKey, encodeJournalKey(key)]),
+      ));
   const contextFor = async (args: unknown): Promise<TaskContext> => {
     const value =
       origin.prepareInTask === true
-        ? await prepareInTask(tool, args, calls.watch(held), call.caller)
+        ? await prepareInTask(attempt, prepare, args, call.caller)
         : preparedBefore;
-    const context = makeContext(held, call, value);
+    const context = makeContext(attempt, call, value);
     return calls.watch({ ...context, version: versionAnswer(run, context, recorded) });
   };
   const known = new Set([...recorded, prepared]);

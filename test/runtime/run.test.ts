@@ -62,7 +62,6 @@ describe("a run without a task", () => {
     await run.begin();
     expect(await run.working(async () => "worked")).toBe("worked");
     await run.recordStep({ key: "s", value: "1", error: null, begunAt: 5 });
-    await run.recordPrepared({ key: "p", value: "1", error: null });
     expect([run.find("s", { kind: "step" }), run.life.state]).toEqual([undefined, "direct"]);
   });
 

@@ -47,7 +47,7 @@ export class Creation {
   /** The number of direct runs that have no task yet. */
   get direct(): number {
     let count = 0;
-    for (const { run } of this.#promotable) if (!run.holdsTask) count++;
+    for (const { attempt } of this.#promotable) if (!attempt.isHeld) count++;
     return count;
   }
 
@@ -68,7 +68,7 @@ export class Creation {
   async stop(deadline: Deadline): Promise<void> {
     this.#closed = true;
     for (const promotable of this.#promotable) {
-      if (promotable.run.signal.aborted) promotable.giveUp(cutOff());
+      if (promotable.attempt.run.signal.aborted) promotable.giveUp(cutOff());
       else void promotable.promoteInTime();
     }
     await deadline.bound(this.settled());
@@ -113,7 +113,7 @@ export class Creation {
         credentials: () => credentialsOf(call.credentials),
         received: call.received,
       },
-      listener: call,
+      caller: { listener: call },
       signal,
       services,
       timers,
@@ -129,7 +129,7 @@ export class Creation {
         afterMs: promoteAfterMs,
         slots: slots.of(call.principal),
         onEnd: () => unwatch(),
-        makeTask: async (run) => {
+        makeTask: async (attempt) => {
           const token = shortName(clock);
           // Without a quota: it runs already, and the slots bound how many do.
           const { version } = tool;
@@ -139,12 +139,12 @@ export class Creation {
           credentials.keep(result.task.id, call); // for a later run, where this one is parked
           services.traces?.keep(result.task.id, call.origin.trace);
           snapshot = { task: result.task, inputs: [], outcome: null };
-          return attempts.hold(run, result.task, tool, call.origin);
+          attempts.hold(attempt, { record: result.task, origin: call.origin, entries: [], isNew: true });
         },
       },
     });
-    const unwatch = leaked.watch(promotable.run, tool, () => {
-      attempts.forget(promotable.run);
+    const unwatch = leaked.watch(promotable.attempt.run, tool, () => {
+      attempts.forget(promotable.attempt.run);
       promotable.giveUp(outlived());
     });
     this.#promotable.add(promotable);

@@ -12,8 +12,9 @@ import type { JournalKey } from "../../task/journal.ts";
 import { assertOptions, settingsOf, type Settings } from "../../options/options.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import { systemClock } from "../clock.ts";
+import type { Attempt } from "../execution/attempt.ts";
 import { runStep } from "../execution/step.ts";
-import { assertOutsideStep, NotYet, type StepEffects } from "../execution/step-try.ts";
+import { assertOutsideStep, NotYet } from "../execution/step-try.ts";
 import { waitFor } from "../wait-for.ts";
 import { ExecError, execOptions, type ExecOptions, type ExecResult, ownVariables } from "./exec-options.ts";
 import { end, endGroup, launch, type Launched, lookFor } from "./started-processes.ts";
@@ -28,7 +29,7 @@ type Unset = "cwd" | "env" | "timeoutMs" | "backoff" | "retryIf" | "limit" | "ar
 type Ended = Omit<ExecResult, "links">;
 
 interface Exec {
-  readonly effects: StepEffects;
+  readonly attempt: Attempt;
   readonly logLine: LogLine;
   readonly key: string;
   readonly file: string;
@@ -42,7 +43,7 @@ interface Exec {
 
 /** Runs a command until it ends, or takes over one that an earlier run has begun. */
 export async function runExec(
-  { effects, logLine }: Pick<Exec, "effects" | "logLine">,
+  { attempt, logLine }: Pick<Exec, "attempt" | "logLine">,
   key: JournalKey,
   file: string,
   args: readonly string[],
@@ -50,7 +51,7 @@ export async function runExec(
 ): Promise<ExecResult> {
   assertOptions("task.exec", given, execOptions);
   assertCommand(file, args);
-  const { run, services } = effects;
+  const { run, services } = attempt;
   const options = settingsOf<ExecOptions, Unset>(execOptions, given);
   const { retries, backoff, retryIf, limit, onCrash } = options;
   const retrying = {
@@ -60,7 +61,7 @@ export async function runExec(
     ...(limit && { limit }),
   };
   const exec = {
-    effects,
+    attempt,
     logLine,
     key: run.keys.stored(key),
     file,
@@ -95,7 +96,7 @@ export async function runExec(
     }
   };
   const kind = { livesOn: onCrash === "adopt", prepare, files };
-  const step = runStep(effects, key, retrying, begin, kind);
+  const step = runStep(attempt, key, retrying, begin, kind);
   try {
     const ended = await step;
     return { ...ended, links: await saved.links() };
@@ -108,22 +109,22 @@ export async function runExec(
 }
 
 async function runTry(exec: Exec, earlier: Launched | undefined, signal: AbortSignal): Promise<Ended> {
-  const { effects, key, file, args, options } = exec;
-  const { run, services } = effects;
+  const { attempt, key, file, args, options } = exec;
+  const { run, services } = attempt;
   const { clock, processes } = services;
   if (earlier !== undefined && (await goesOn(exec, earlier))) {
-    await run.beginStep({ key, value: JSON.stringify(earlier), goesOn: true });
+    await run.task?.journal.beginStep({ key, value: JSON.stringify(earlier), goesOn: true });
     return follow(exec, earlier, undefined, signal);
   }
   const { cwd = process.cwd(), env = {}, inheritEnv, stdin, niceness } = options;
   const command = { file, args, cwd, env: { ...ownVariables(inheritEnv), ...env }, stdin };
   signal.throwIfAborted();
-  const taskId = run.holdsTask ? run.setup.taskId : null;
+  const taskId = run.task !== undefined ? run.setup.taskId : null;
   const place = { folder: processes.place(), taskId, at: clock.now() };
   const { launched, begin, ended } = await processes.launching(place, () => launch(command, place));
   try {
     if (niceness > 0) setPriority(launched.pid, niceness);
-    await run.beginStep({ key, value: JSON.stringify(launched), begunAt: place.at });
+    await run.task?.journal.beginStep({ key, value: JSON.stringify(launched), begunAt: place.at });
     signal.throwIfAborted();
   } catch (error) {
     await endGroup(launched, 0); // nothing has run
@@ -137,7 +138,7 @@ async function runTry(exec: Exec, earlier: Launched | undefined, signal: AbortSi
 
 /** Whether the process that an earlier run has begun, or its end, counts for this one; if not, another can begin. */
 async function goesOn(exec: Exec, earlier: Launched): Promise<boolean> {
-  const { effects, options } = exec;
+  const { attempt, options } = exec;
   const { killAfterMs, onCrash, onOtherMachine } = options;
   const found = await lookFor(earlier);
   if (found === "elsewhere") {
@@ -146,7 +147,7 @@ async function goesOn(exec: Exec, earlier: Launched): Promise<boolean> {
     exec.awayMs = Math.min(pauseMs * 2, longestAwayMs);
     throw new NotYet(pauseMs, JSON.stringify(earlier));
   }
-  effects.services.processes.follows(earlier);
+  attempt.services.processes.follows(earlier);
   if (typeof found === "object" || (found === "runs" && onCrash === "adopt")) return true;
   await end(earlier, killAfterMs); // all of it, also where its leader alone is gone
   exec.over.push(earlier);
@@ -168,8 +169,8 @@ function lostOn({ file }: Exec, { pid, machine }: Launched, how: string, printed
 }
 
 /** Removes the files that nobody needs any more. */
-async function clear({ over, effects }: Exec): Promise<void> {
-  for (const launched of over.splice(0)) await effects.services.processes.done(launched);
+async function clear({ over, attempt }: Exec): Promise<void> {
+  for (const launched of over.splice(0)) await attempt.services.processes.done(launched);
 }
 
 /** Between looks at a process on another machine, whose server may take the task over. */
@@ -188,8 +189,8 @@ async function follow(
   ended: Promise<void> | undefined,
   signal: AbortSignal,
 ): Promise<Ended> {
-  const { effects, logLine, file, options } = exec;
-  const { processes } = effects.services;
+  const { attempt, logLine, file, options } = exec;
+  const { processes } = attempt.services;
   const { killAfterMs, maxLogLines, successCodes } = options;
   processes.follows(launched);
   const output = await Output.of(launched.folder, maxLogLines, (stream, text) =>
@@ -238,8 +239,8 @@ async function follow(
 }
 
 /** The handler is told to end. A process that is to live on is left to the next run, or to whoever sees that its task has ended. */
-async function leave({ effects, options }: Exec, launched: Launched): Promise<void> {
-  const { run, services } = effects;
+async function leave({ attempt, options }: Exec, launched: Launched): Promise<void> {
+  const { run, services } = attempt;
   const { state, cancelRequested } = run.life;
   if (options.onCrash === "adopt" && (state === "released" || state === "fenced")) return;
   await end(launched, options.killAfterMs);
@@ -247,8 +248,8 @@ async function leave({ effects, options }: Exec, launched: Launched): Promise<vo
 }
 
 /** In ms. */
-function leftOf({ effects, options: { timeoutMs = Infinity } }: Exec, { at }: Launched): number {
-  return at + timeoutMs - effects.services.clock.nowSince(at);
+function leftOf({ attempt, options: { timeoutMs = Infinity } }: Exec, { at }: Launched): number {
+  return at + timeoutMs - attempt.services.clock.nowSince(at);
 }
 
 function late({ file, options }: Exec): HoldfastError {

@@ -2,22 +2,25 @@ import type { ListedEntry } from "../../store/store.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { InputMethod, JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import { expiresAt } from "../../task/expiry.ts";
-import type { Origin, TaskChanges, TaskRecord } from "../../task/record.ts";
+import type { Origin, Progress, TaskChanges, TaskRecord } from "../../task/record.ts";
+import type { LineList, LogText } from "../../task/task-line.ts";
 import type { TimeSpan } from "../../task/time.ts";
 import { deadlineAfter, endOf } from "../clock.ts";
 import type { HeldTask } from "../journal/held-task.ts";
 import type { HeldCommand, OpeningCommandName } from "../journal/piece-writer.ts";
 import type { Run } from "../journal/run.ts";
 import type { AttemptEvent } from "../journal/run-life.ts";
+import type { AddressedWait } from "../event-urls.ts";
+import type { LineSource } from "../journal/task-lines.ts";
 import type { LimitName } from "../limits/limit-name.ts";
 import type { GiveBack, RunLimits } from "../limits/limits.ts";
+import type { Ask, CallListener } from "../runtime.ts";
 import type { Services } from "../services.ts";
 import { encodeError } from "../stored-values.ts";
 import type { Timers } from "../timers.ts";
 import type { Tool } from "../tool/tool.ts";
 import { waitFor } from "../wait-for.ts";
-import { HandlerReports } from "./handler-updates.ts";
-import type { PausedStep, StepPauses } from "./step-try.ts";
+import { type HandlerChanges, HandlerReports } from "./handler-updates.ts";
 
 /** Something that a handler waits for and others end: a question, a call of another tool, an event. */
 export interface OutsideWait<N extends OpeningCommandName> {
@@ -48,13 +51,22 @@ const reasons: Readonly<Record<OpeningCommandName, WaitReason>> = {
   wait_event: "event",
 };
 
-export interface AttemptSetup {
-  readonly services: Services;
-  readonly timers: Timers;
-  readonly run: Run;
+/** A step before its next try: one that has failed, or one that looks again at something that is not ready yet. */
+export interface PausedStep {
+  /** How often it has failed; 0 for one that looks again. */
+  readonly tries: number;
+  /** The error, in its stored form; null for one that looks again. */
+  readonly error: string | null;
+  /** When it was first tried in this run (epoch ms). */
+  readonly begunAt: number;
+  /** What the next look needs to know, as raw JSON. */
+  readonly value?: string;
+}
+
+/** The task of an attempt. */
+export interface HoldTerms {
   /** With which the run begins to hold its task. */
   readonly record: TaskRecord;
-  readonly tool: Tool;
   readonly origin: Origin;
   /** Journal entries of earlier attempts. */
   readonly entries: readonly ListedEntry[];
@@ -64,75 +76,157 @@ export interface AttemptSetup {
   readonly host: AttemptHost;
 }
 
+interface Held extends HoldTerms {
+  readonly task: HeldTask;
+}
+
 export interface AttemptHost {
   hear(attempt: Attempt, event: AttemptEvent): void;
 }
 
-/**
- * One attempt of a task: the run of its handler, the task that it holds, and all that the handler waits for. What always holds:
- *
- * 1. Only `task` writes under the token. Once that is refused, nothing of the attempt is stored any more.
- * 2. A wait is in the journal before it begins, so that a later attempt waits for the rest of it.
- * 3. No wait with a time of its own ends after its task, and none leaves a timer or a listener.
- * 4. `host` hears once that the attempt has given up its task: that it was returned, or that it has ended.
- */
-export class Attempt implements StepPauses {
+/** Who called a handler that has no task, or none yet. */
+export interface DirectCaller {
+  /** Receives the handler's reports while there is no task. */
+  readonly listener: CallListener;
+  /** How questions reach the caller of a run that stays without a task. */
+  readonly ask?: Ask | undefined;
+}
+
+export interface AttemptSetup {
   readonly services: Services;
   readonly timers: Timers;
   readonly run: Run;
-  readonly task: HeldTask;
-  readonly record: TaskRecord;
   readonly tool: Tool;
-  readonly origin: Origin;
-  readonly entries: readonly ListedEntry[];
-  readonly reports: HandlerReports;
+  readonly principal: string | null;
+  readonly direct?: DirectCaller;
+}
+
+/**
+ * One run of a handler as its context uses it: the task that it holds, if it has one, and all that the handler waits for and reports. It
+ * holds a task from its start, from the first journalled call on, or never: then its waits are in memory only. What always holds:
+ *
+ * 1. Only the held task writes under the token. Once that is refused, nothing of the attempt is stored any more.
+ * 2. A wait is in the journal before it begins, so that a later attempt waits for the rest of it.
+ * 3. No wait with a time of its own ends after its task, and none leaves a timer or a listener.
+ * 4. The host hears once that the attempt has given up its task: that it was returned, or that it has ended.
+ */
+export class Attempt {
+  readonly services: Services;
+  readonly timers: Timers;
+  readonly run: Run;
+  readonly tool: Tool;
+  readonly direct: DirectCaller | undefined;
+  readonly reports = new HandlerReports(this);
   readonly limits: RunLimits;
   /** When its task ends at the latest (epoch ms), as far as known. The handler can move it with `task.extend`. */
-  endsAt: number | null;
-  readonly #isNew: boolean;
-  readonly #host: AttemptHost;
+  endsAt: number | null = null;
+  #held: Held | undefined;
   #holdsPermit = false;
+  #questions = 0;
 
-  constructor({ services, timers, run, record, tool, origin, entries, isNew = false, host }: AttemptSetup) {
+  constructor({ services, timers, run, tool, principal, direct }: AttemptSetup) {
     this.services = services;
     this.timers = timers;
     this.run = run;
-    this.record = record;
     this.tool = tool;
-    this.origin = origin;
-    this.entries = entries;
-    this.#isNew = isNew;
-    this.#host = host;
-    this.endsAt = endOfLife(record);
-    this.limits = services.limits.of(run, record.principal);
+    this.direct = direct;
+    this.limits = services.limits.of(run, principal);
+  }
+
+  /** From now on it holds this task. */
+  hold(terms: HoldTerms): void {
+    const { services, run, tool } = this;
+    const { record: task, entries, host } = terms;
     const parks = tool.park !== false && tool.onCrash !== "fail" && tool.raw !== true;
-    const tell = (event: AttemptEvent): void => this.tell(event);
-    this.task = run.hold({ services, task: record, entries, parks, tell });
-    this.reports = new HandlerReports(this);
+    const tell = (event: AttemptEvent): void => host.hear(this, event);
+    this.#held = { ...terms, task: run.hold({ services, task, entries, parks, tell }) };
+    this.endsAt = endOfLife(task);
+    this.reports.begin();
+  }
+
+  get isHeld(): boolean {
+    return this.#held !== undefined;
+  }
+
+  /** Its task. Throws for one that has none. */
+  get held(): Held {
+    if (this.#held !== undefined) return this.#held;
+    throw new HoldfastError("internal", "A run without a task has no journal.");
+  }
+
+  /** A direct call becomes a task now. Rejects with `invalid_request`, which says `why`, for a tool that never runs as one. */
+  async becomeTask(why: string): Promise<void> {
+    const { promote } = this.run.setup;
+    if (promote === undefined) throw this.#refused(why);
+    await this.run.checkpoint();
+    await promote();
+    if (this.#held === undefined) throw new Error("The handler has ended.");
+  }
+
+  #refused(why: string): HoldfastError {
+    const problem = `Tool "${this.tool.name}" never runs as a task, so ${why}`;
+    return new HoldfastError("invalid_request", problem);
+  }
+
+  /** An attempt asks all earlier questions again, so its own count is that of its task. Throws `limit_reached` for one too many. */
+  countQuestion(): void {
+    const { maxInputsPerTask } = this.services.options;
+    if (++this.#questions <= maxInputsPerTask) return;
+    throw new HoldfastError("limit_reached", `A task can ask at most ${maxInputsPerTask} questions.`);
   }
 
   tell(event: AttemptEvent): void {
-    this.#host.hear(this, event);
+    this.held.host.hear(this, event);
+  }
+
+  /** The address that ends a wait for an event. Throws if there is none. */
+  eventUrl(wait: AddressedWait): string {
+    if (!this.isHeld && this.run.setup.promote === undefined)
+      throw this.#refused("it has no addresses for events.");
+    return this.services.eventUrls.urlOf(wait); // the run's id becomes the task's
+  }
+
+  /** The promise need not be awaited. */
+  update(changes: HandlerChanges): Promise<void> {
+    return this.#underWay(this.reports.update(changes));
+  }
+
+  /** As in `TaskLines`. */
+  append(source: LineSource, list: LineList, at: number, body: string): Promise<void> {
+    const { lines } = this.run.setup;
+    const last = lines.lastOf("log");
+    const appended = lines.append(source, list, at, body);
+    if (!this.isHeld && lines.lastOf("log") > last)
+      this.#tellCaller(({ log }) => log?.(JSON.parse(body) as LogText));
+    return this.#underWay(appended);
+  }
+
+  progress(progress: Progress): void {
+    this.reports.progress(progress);
+    if (!this.isHeld) this.#tellCaller((listener) => listener.progress?.(progress));
+  }
+
+  /** Changes that the handler may wait for, and that are not in the journal. */
+  #underWay(write: Promise<void>): Promise<void> {
+    if (this.#held === undefined) return write;
+    const { task } = this.#held;
+    task.rests.busyWhile(write);
+    return task.journal.updating(write);
+  }
+
+  /** A handler must not fail because its report cannot be delivered. */
+  #tellCaller(report: (listener: CallListener) => void): void {
+    try {
+      if (this.direct !== undefined) report(this.direct.listener);
+    } catch {
+      // As documented.
+    }
   }
 
   /** The handler has changed its task. */
   changed(task: TaskRecord, { expiry }: TaskChanges): void {
     if (expiry !== undefined) this.endsAt = endOfLife(task);
     this.tell({ type: "due", at: task.sweepAt });
-  }
-
-  /** Whether this process still has a handler that could continue the task. */
-  get isServed(): boolean {
-    return this.services.registry.handlerOf(this.record) !== undefined;
-  }
-
-  /**
-   * Whether other code may have accepted the arguments before: then it can continue the task. A task that an operator retried repeats
-   * those of another, unchecked.
-   */
-  get mayHaveAccepted(): boolean {
-    const { record, origin } = this;
-    return record.attempt > 1 || (!this.#isNew && (origin.retryOf === undefined || record.parent !== null));
   }
 
   /** Whether others wait for what it has while its handler rests. */
@@ -144,14 +238,15 @@ export class Attempt implements StepPauses {
   async takePermit(limit: LimitName): Promise<GiveBack> {
     const giveBack = await this.limits.take("", limit, false);
     this.#holdsPermit = true;
-    if (!this.record.journalled) await this.task.beginAfterWait();
+    const { record, task } = this.held;
+    if (!record.journalled) await task.beginAfterWait();
     return giveBack;
   }
 
   /** Whether the task can live until `at` (epoch ms), as far as known. */
   livesUntil(at: number): boolean {
     if (this.endsAt === null) return true;
-    return at <= this.services.clock.afterJumps(this.endsAt, this.record.createdAt);
+    return at <= this.services.clock.afterJumps(this.endsAt, this.held.record.createdAt);
   }
 
   /** The same, including all changes that the handler has made so far. */
@@ -180,8 +275,9 @@ export class Attempt implements StepPauses {
     wait: OutsideWait<N>,
     decode: (end: JournalEnd) => T,
   ): Promise<T> {
-    const { run, task, services } = this;
-    const { clock } = services;
+    const { run } = this;
+    const { task } = this.held;
+    const { clock } = this.services;
     const { key, entry, prepare, text, timeoutMs, mustEndInTime } = wait;
     const isNew = entry === undefined;
     // One that is in the journal has its place among the ends from the call on, as in a replay that finds its end there.
@@ -220,7 +316,8 @@ export class Attempt implements StepPauses {
     { key, entry, command, begin, late }: OutsideWait<N>,
     deadlineAt: number | null,
   ): Promise<JournalEnd> {
-    const { run, task, timers } = this;
+    const { run, timers } = this;
+    const { task } = this.held;
     run.signal.throwIfAborted();
     const end = task.journal.awaitEnd(key);
     const onAbort = (): void => end.reject(run.signal.reason as Error);
@@ -246,8 +343,8 @@ export class Attempt implements StepPauses {
 
   /** Waits for a time, counted from the first attempt, or until a date; a later attempt waits for the rest. */
   async sleep(key: JournalKey, time: TimeSpan | Date): Promise<void> {
-    const { run, task, services } = this;
-    const { clock } = services;
+    const { run } = this;
+    const { clock } = this.services;
     const end = endOf(time, clock.now());
     const claimed = run.claim(key);
     const entry = run.find(claimed, { kind: "sleep" });
@@ -257,13 +354,14 @@ export class Attempt implements StepPauses {
     const byDate = time instanceof Date;
     const until = byDate ? stored : clock.afterJumps(stored, begunAt);
     await run.beginWait(entry === undefined);
+    const task = this.#held?.task;
     if (entry === undefined && !this.livesUntil(until))
       await this.assertReaches(until, `The sleep "${claimed}"`);
     const slept = async (): Promise<void> => {
-      if (entry === undefined) await task.writeWithRest("sleep", { key: claimed, until });
-      task.journal.waits(claimed);
+      if (entry === undefined) await task?.writeWithRest("sleep", { key: claimed, until });
+      task?.journal.waits(claimed);
       await this.#waitUntil(until, byDate);
-      await task.journal.endSleep(claimed);
+      await task?.journal.endSleep(claimed);
     };
     const sleeping = run.whileWaiting("sleep", slept, until);
     await (run.setup.trace?.waiting({ kind: "sleep", key: claimed, begunAt }, clock, sleeping) ?? sleeping);
@@ -271,11 +369,12 @@ export class Attempt implements StepPauses {
 
   /** The pause of a step is in the journal, so that a later attempt continues it. */
   async pause(key: string, until: number, reason: WaitReason, paused?: PausedStep): Promise<void> {
-    const { run, task } = this;
+    const { run } = this;
+    const task = this.#held?.task;
     await (paused === undefined ? run.beginWait(false) : run.beginPause());
     const pausing = async (): Promise<void> => {
-      if (paused !== undefined) await task.writeWithRest("retry_step", { key, until, ...paused });
-      task.journal.waits(key);
+      if (paused !== undefined) await task?.writeWithRest("retry_step", { key, until, ...paused });
+      task?.journal.waits(key);
       await this.#waitUntil(until);
     };
     await run.whileWaiting(reason, pausing, until);

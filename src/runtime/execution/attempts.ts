@@ -1,9 +1,8 @@
 import { HoldfastError, isStoreRefusal, isUnreadable, storeRefused } from "../../task/fault.ts";
 import { isUndecrypted } from "../../task/stored-text.ts";
-import type { ListedEntry } from "../../store/store.ts";
 import { errorOutcome, isTerminal } from "../../task/outcome.ts";
 import { endingOf } from "../../task/status-text.ts";
-import type { Origin, TaskRecord, TaskRequest } from "../../task/record.ts";
+import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskHolder } from "../changed-tasks.ts";
 import type { Slots } from "../dispatch/slots.ts";
 import { type AttemptEvent, ofTask } from "../journal/run-life.ts";
@@ -16,8 +15,8 @@ import type { Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
 import { untilStoreAnswers } from "../observed-store.ts";
 import { whenAborted } from "../wait-for.ts";
-import type { Attempt, AttemptHost } from "./attempt.ts";
-import { HeldRun } from "./held-run.ts";
+import { Attempt, type AttemptHost, type HoldTerms } from "./attempt.ts";
+import { endAttempt, sayAttempt } from "./end-attempt.ts";
 import {
   type LeakedHandlers,
   linesOf,
@@ -123,38 +122,31 @@ export class Attempts implements TaskHolder, AttemptHost {
       slots: slotsOfCaller,
       trace,
     });
-    const held = this.hold(run, task, tool, origin, entries, request !== undefined);
+    const attempt = new Attempt({ services: this.#services, timers, run, tool, principal: task.principal });
+    this.hold(attempt, { record: task, origin, entries, isNew: request !== undefined });
     this.saw(task.id, now);
-    held.sayAttempt();
+    sayAttempt(attempt);
     const unwatch = leaked.watch(run, tool, () => this.forget(run));
     const call: CallContext = {
       caller: taskCaller(task.principal, origin.caller),
       credentials: () => this.#setup.credentials.of(task.id),
       received: this.#setup.credentials.received(task.id),
     };
-    const { ended, gone } = startHandler(run, () => runHandler(held, loaded, call));
+    const { ended, gone } = startHandler(run, () => runHandler(attempt, loaded, call));
     void gone.then(unwatch);
-    void ended.then((end) => held.end(end, gone));
+    void ended.then((end) => endAttempt(attempt, end, gone));
   }
 
-  /** From now on the run, whose handler may already run, holds its task, with earlier attempts' journal entries. */
-  hold(
-    run: Run,
-    record: TaskRecord,
-    tool: Tool,
-    origin: Origin,
-    entries: readonly ListedEntry[] = [],
-    isNew = true,
-  ): HeldRun {
-    const { services, timers } = this.#setup;
-    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, isNew, host: this });
-    this.#live.set(record.id, held);
-    if (this.#draining) this.#drain(run);
-    return held;
+  /** From now on the attempt, whose handler may already run, holds its task. */
+  hold(attempt: Attempt, terms: Omit<HoldTerms, "host">): void {
+    attempt.hold({ ...terms, host: this });
+    this.#live.set(terms.record.id, attempt);
+    if (this.#draining) this.#drain(attempt.run);
   }
 
   hear(attempt: Attempt, event: AttemptEvent): void {
-    const { run, record } = attempt;
+    const { run } = attempt;
+    const { record } = attempt.held;
     switch (event.type) {
       case "rests":
         return this.#parking.rests(attempt);
@@ -179,7 +171,7 @@ export class Attempts implements TaskHolder, AttemptHost {
 
   /** The tokens under which tasks are held, or about to be. */
   *tokens(): Generator<string> {
-    for (const { record } of this.#live.values()) if (record.token !== null) yield record.token;
+    for (const { held } of this.#live.values()) yield held.task.token;
     for (const task of this.#loading.values()) if (typeof task?.token === "string") yield task.token;
   }
 
@@ -189,17 +181,17 @@ export class Attempts implements TaskHolder, AttemptHost {
 
   isBehind(id: string, version: number): boolean {
     const live = this.#live.get(id);
-    if (live !== undefined) return live.task.isBehind(version);
+    if (live !== undefined) return live.held.task.isBehind(version);
     if (this.#loading.has(id)) return version > (this.#loading.get(id)?.version ?? 0);
     return this.#setup.credentials.isBehind(id, version);
   }
 
   seen(id: string): number | undefined {
-    return this.#live.get(id)?.task.seen ?? this.#loading.get(id)?.version;
+    return this.#live.get(id)?.held.task.seen ?? this.#loading.get(id)?.version;
   }
 
   saw(id: string, task: TaskRecord | undefined, isUndone = false): void {
-    this.#live.get(id)?.task.saw(task, isUndone);
+    this.#live.get(id)?.held.task.saw(task, isUndone);
     const loading = this.#loading.get(id);
     if (loading !== undefined && (task === undefined || isUndone || task.version > loading.version)) {
       this.#loading.set(id, task);
@@ -215,7 +207,7 @@ export class Attempts implements TaskHolder, AttemptHost {
 
   /** Others have ended entries of the task, or any if no keys are given, or these cannot be read any more: tells its handler. */
   lookAtEnds(id: string, keys?: readonly string[]): void {
-    this.#live.get(id)?.task.journal.ended(keys);
+    this.#live.get(id)?.held.task.journal.ended(keys);
   }
 
   /** The clock was set back by so much: who waits here does so in memory, and a task that runs ends when it would have ended. */
@@ -223,12 +215,12 @@ export class Attempts implements TaskHolder, AttemptHost {
     this.#parking.keep();
     const { timers } = this.#setup;
     const now = this.#services.clock.now() + ms;
-    for (const { endsAt, record } of this.#live.values()) {
+    for (const { endsAt, held } of this.#live.values()) {
       if (endsAt === null) continue;
-      const { id, token } = record; // and no more of what may be over long before
+      const { id, token } = held.task; // and no more of what may be over long before
       const endOnce = async (): Promise<void> => {
-        const held = this.#live.get(id);
-        if (held?.record.token !== token || held.endsAt !== endsAt) return;
+        const live = this.#live.get(id);
+        if (live?.held.task.token !== token || live.endsAt !== endsAt) return;
         if (!(await end(id, endsAt))) timers.after(pauseAfterErrorMs, () => void endOnce());
       };
       timers.after(endsAt - now, () => void endOnce());

@@ -15,7 +15,6 @@ import type { TaskCall } from "../runtime.ts";
 import type { Services } from "../services.ts";
 import type { Tool } from "../tool/tool.ts";
 import { type CallFailure, isTerminal } from "../../task/outcome.ts";
-import type { TaskStore } from "../../store/store.ts";
 import { expiresAt } from "../../task/expiry.ts";
 import type { JournalEnd, JournalEntry, JournalKey } from "../../task/journal.ts";
 import { encodeJson } from "../../task/stored-text.ts";
@@ -126,69 +125,11 @@ function encodeCall(
   }
 }
 
-/**
- * The calls that failed before, which those of this run take up.
- * - They are those of earlier runs of its handler, and of the tasks that its task takes up, for as long as these are kept.
- * - The newest of a call counts, if its arguments were the same: it has taken up those before it.
- */
-
+/** Of earlier calls, read at a time. */
 const atOnce = 500;
 
 /** Each link is a retry by an operator. */
 const mostTasks = 100;
-
-interface FailingCaller {
-  readonly record: Pick<TaskRecord, "id" | "failures">;
-  readonly origin: Origin;
-}
-
-class FailedCalls {
-  readonly #store: Pick<TaskStore, "admin" | "request">;
-  readonly #task: FailingCaller;
-  #ids: Promise<ReadonlyMap<string, string>> | undefined;
-
-  constructor(store: Pick<TaskStore, "admin" | "request">, task: FailingCaller) {
-    this.#store = store;
-    this.#task = task;
-  }
-
-  /** The id of the task of the call, if it failed; `hash` is that of its tool and arguments. */
-  async of(key: string, hash: string): Promise<string | undefined> {
-    const { record, origin } = this.#task;
-    if (record.failures === 0 && takenUpBy(origin) === undefined) return undefined;
-    this.#ids ??= this.#read().catch((error: unknown) => {
-      this.#ids = undefined; // it is read again
-      throw error;
-    });
-    return (await this.#ids).get(placeOf(key, hash));
-  }
-
-  async #read(): Promise<ReadonlyMap<string, string>> {
-    const ids = new Map<string, string>();
-    const { record, origin } = this.#task;
-    if (record.failures > 0) await this.#readCallsOf(record.id, ids);
-    let next = takenUpBy(origin);
-    for (let count = 0; next !== undefined && count < mostTasks; count++) {
-      await this.#readCallsOf(next, ids);
-      const request = await this.#store.request(next);
-      next = request && takenUpBy(request.origin);
-    }
-    return ids;
-  }
-
-  async #readCallsOf(parent: string, ids: Map<string, string>): Promise<void> {
-    for (let before: string | null | undefined = null; before !== undefined;) {
-      const page: readonly TaskRecord[] =
-        (await this.#store.admin?.tasks({ of: "children", parent }, before, atOnce)) ?? [];
-      for (const child of page) {
-        if (!isTerminal(child.state) || child.parent === null) continue;
-        const place = placeOf(child.parent.key, child.requestHash);
-        if (!ids.has(place)) ids.set(place, child.id);
-      }
-      before = page.length < atOnce ? undefined : page.at(-1)?.id;
-    }
-  }
-}
 
 function takenUpBy({ takesUp, retryOf }: Origin): string | undefined {
   return takesUp === true ? retryOf : undefined;
@@ -206,20 +147,27 @@ interface CalledTask extends FreshTask {
   readonly journal: readonly JournalEntry[];
 }
 
-/** Calls other tools of the server for a handler. Each call is a separate task below the handler's, and the handler waits for its end. */
+/**
+ * Calls other tools of the server for a handler. Each call is a separate task below the handler's, and the handler waits for its end. It takes
+ * up one that failed before:
+ * - Those count of earlier runs of its handler, and of the tasks that its task takes up, for as long as these are kept.
+ * - The newest of a call counts, if its arguments were the same: it has taken up those before it.
+ */
 export class Calls {
   readonly #attempt: Attempt;
-  readonly #failed: FailedCalls;
+  /** Those that failed before, by place. */
+  #failed: Promise<ReadonlyMap<string, string>> | undefined;
   #open = 0;
 
   constructor(attempt: Attempt) {
     this.#attempt = attempt;
-    this.#failed = new FailedCalls(attempt.services.store, attempt);
   }
 
   /** Resolves with the result of the tool. A call that has ended is not repeated. */
   async call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult> {
     const { run } = this.#attempt;
+    if (!this.#attempt.isHeld)
+      await this.#attempt.becomeTask('it cannot call other tools. Remove task: "forbidden" from it.');
     const claimed = run.claim(key);
     encodeJson(args ?? {}, `The arguments of tool "${name}"`); // throws what would come back otherwise
     const hash = requestHash(name, args ?? {});
@@ -262,7 +210,8 @@ export class Calls {
 
   /** The task to create for a call; throws if the call is invalid. */
   async #childOf(key: string, name: string, args: unknown): Promise<CalledTask> {
-    const { services, run, task, record, origin } = this.#attempt;
+    const { services, run } = this.#attempt;
+    const { task, record, origin } = this.#attempt.held;
     const { registry, store } = services;
     const tool = registry.handlerOf({ method: "tools/call", tool: name });
     if (tool === undefined) throw wrong(`this server has no tool "${name}"`);
@@ -280,7 +229,7 @@ export class Calls {
     const { capabilities, caller, toolScopes } = origin;
     const stepKeys = requestHash(run.setup.stepKeys, key);
     const hash = requestHash(name, args ?? {});
-    const retryOf = await task.persist(() => this.#failed.of(key, hash));
+    const retryOf = await task.persist(() => this.#failedBefore(key, hash));
     const journal = retryOf === undefined ? [] : await task.persist(() => finishedEntries(store, retryOf));
     const trace = run.setup.trace?.called(key, name) ?? origin.trace;
     const made = newTask(
@@ -306,6 +255,43 @@ export class Calls {
       services,
     );
     return { ...made, journal };
+  }
+
+  /** The id of the task of the call, if it failed; `hash` is that of its tool and arguments. */
+  async #failedBefore(key: string, hash: string): Promise<string | undefined> {
+    const { record, origin } = this.#attempt.held;
+    if (record.failures === 0 && takenUpBy(origin) === undefined) return undefined;
+    this.#failed ??= this.#readFailed().catch((error: unknown) => {
+      this.#failed = undefined; // it is read again
+      throw error;
+    });
+    return (await this.#failed).get(placeOf(key, hash));
+  }
+
+  async #readFailed(): Promise<ReadonlyMap<string, string>> {
+    const ids = new Map<string, string>();
+    const { record, origin } = this.#attempt.held;
+    if (record.failures > 0) await this.#readCallsOf(record.id, ids);
+    let next = takenUpBy(origin);
+    for (let count = 0; next !== undefined && count < mostTasks; count++) {
+      await this.#readCallsOf(next, ids);
+      const request = await this.#attempt.services.store.request(next);
+      next = request && takenUpBy(request.origin);
+    }
+    return ids;
+  }
+
+  async #readCallsOf(parent: string, ids: Map<string, string>): Promise<void> {
+    for (let before: string | null | undefined = null; before !== undefined;) {
+      const page: readonly TaskRecord[] =
+        (await this.#attempt.services.store.admin?.tasks({ of: "children", parent }, before, atOnce)) ?? [];
+      for (const child of page) {
+        if (!isTerminal(child.state) || child.parent === null) continue;
+        const place = placeOf(child.parent.key, child.requestHash);
+        if (!ids.has(place)) ids.set(place, child.id);
+      }
+      before = page.length < atOnce ? undefined : page.at(-1)?.id;
+    }
   }
 }
 

@@ -10,8 +10,7 @@ import { taskCaller } from "../tool/task-caller.ts";
 import type { Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolAtVersion } from "../tool/tool-config.ts";
-import type { AttemptHost } from "./attempt.ts";
-import { HeldRun } from "./held-run.ts";
+import { Attempt, type AttemptHost } from "./attempt.ts";
 import { type LeakedHandlers, linesOf, loadTask, runHandler, startHandler } from "./run-handler.ts";
 import type { CallContext } from "./make-context.ts";
 import type { CommandResult } from "../../task/command.ts";
@@ -86,13 +85,14 @@ export class CancelledTasks {
     const host: AttemptHost = {
       hear: (_, event) => event.type === "fault" && services.unreadable.report(record.id, event.problem),
     };
-    const held = new HeldRun({ services, timers, run, record, tool, origin, entries, host });
+    const attempt = new Attempt({ services, timers, run, tool, principal: record.principal });
+    attempt.hold({ record, origin, entries, host });
     const call = { caller: taskCaller(record.principal, origin.caller), ...extras };
     const leak = Promise.withResolvers<void>();
     const unwatch = leaked.watch(run, tool, leak.resolve);
     const cancelled = new HoldfastError("fenced", `Task ${record.id} was cancelled.`);
     const cancelTimer = timers.after(services.options.cancelGraceMs, () => run.life.fence(cancelled));
-    const { ended: running } = startHandler(run, () => runHandler(held, loaded, call));
+    const { ended: running } = startHandler(run, () => runHandler(attempt, loaded, call));
     const ended = running.then(() => {
       cancelTimer();
       unwatch();

@@ -141,22 +141,47 @@ function wholeMs(what: string, given: TimeSpan): number {
   throw new RangeError(`${what} must be a whole number of milliseconds, 0 or more, not ${String(given)}.`);
 }
 
+/** What was reported and is not being written: of each kind of change the last one, and the furthest progress. */
 interface Pending {
   changes: HandlerChanges;
   readonly written: PromiseWithResolvers<void>;
 }
 
+/** An attempt, as far as it reports. */
+interface ReportingAttempt {
+  readonly run: Run;
+  /** Read once it holds its task. */
+  readonly held: { readonly task: HeldTask; readonly record: TaskRecord };
+  readonly timers: Timers;
+  readonly services: Pick<Services, "onError">;
+  /** Hears of the changed record. */
+  changed(task: TaskRecord, changes: TaskChanges): void;
+}
+
 /**
- * Writes a handler's changes of its task, which may be frequent: one write runs at a time, and the next one contains the last change of
- * each kind.
+ * What a handler reports, as it comes to the store; before there is a task, it is kept.
+ * - Changes may be frequent: one write runs at a time, and the next one contains the last change of each kind.
+ * - Progress too: the furthest report is written, and at most one per pause, unless the caller hears something else before the next.
  */
-class HandlerUpdates {
-  readonly #write: (changes: HandlerChanges) => Promise<void>;
+export class HandlerReports {
+  readonly #attempt: ReportingAttempt;
   readonly #underWay = new Set<Promise<void>>();
   #pending: Pending | undefined;
+  #progress: Progress | undefined;
+  #progresses = false;
+  #isWritten = false;
+  #saidWhy = false;
 
-  constructor(write: (changes: HandlerChanges) => Promise<void>) {
-    this.#write = write;
+  constructor(attempt: ReportingAttempt) {
+    this.#attempt = attempt;
+  }
+
+  /** From now on there is a task to write to. */
+  begin(): void {
+    this.#isWritten = true;
+    this.#attempt.run.setup.lines.writeWith((lines, forget) => this.#append(lines, forget));
+    this.#flushChanges();
+    this.#writeProgress();
   }
 
   /** Resolves once these changes, or later ones that replace them, are committed. The handler need not await it. */
@@ -166,125 +191,32 @@ class HandlerUpdates {
       written.promise.catch(() => undefined);
       this.#pending = { changes, written };
     } else this.#pending.changes = { ...this.#pending.changes, ...changes };
+    if (!this.#isWritten) return Promise.resolve();
     const { promise } = this.#pending.written;
-    if (this.#underWay.size === 0) this.flush();
+    if (this.#underWay.size === 0) this.#flushChanges();
     return promise;
   }
 
-  /** Begins to write what is pending, so that a write started now comes after it. */
-  flush(): void {
-    const pending = this.#pending;
-    if (pending === undefined) return;
-    this.#pending = undefined;
-    const { resolve, reject } = pending.written;
-    const write = this.#write(pending.changes)
-      .then(resolve, reject)
-      .finally(() => {
-        this.#underWay.delete(write);
-        if (this.#underWay.size === 0) this.flush();
-      });
-    this.#underWay.add(write);
-  }
-
-  /** Resolves when all changes so far are written, or have failed. */
-  async written(): Promise<void> {
-    this.flush();
-    await Promise.all(this.#underWay);
-  }
-}
-
-/** Writes a handler's progress: the furthest report, and at most one per pause, unless its caller hears something else before the next. */
-class ProgressReports {
-  readonly #write: (progress: Progress) => Promise<unknown>;
-  readonly #timers: Timers;
-  readonly #signal: AbortSignal;
-  #latest: Progress | undefined;
-  #writing = false;
-
-  constructor(write: (progress: Progress) => Promise<unknown>, timers: Timers, signal: AbortSignal) {
-    this.#write = write;
-    this.#timers = timers;
-    this.#signal = signal;
-  }
-
-  report(progress: Progress): void {
-    this.#latest = furthest(this.#latest ?? null, progress);
-    if (this.#writing) return;
-    this.#writing = true;
-    // Nobody waits for a report: when the attempt ends, or loses its task, the rest is dropped.
-    this.#writeAll().catch(() => undefined);
-  }
-
-  /** Begins to write what waits for the end of the pause; resolves when that is written, or has failed. */
-  async written(): Promise<void> {
-    const progress = this.#latest;
-    this.#latest = undefined;
-    if (progress !== undefined) await this.#write(progress).catch(() => undefined);
-  }
-
-  async #writeAll(): Promise<void> {
-    try {
-      while (this.#latest !== undefined) {
-        const progress = this.#latest;
-        this.#latest = undefined;
-        await this.#write(progress);
-        await this.#timers.pause(pauseMs, this.#signal);
-      }
-    } finally {
-      this.#writing = false;
-    }
-  }
-}
-
-/** An attempt, as far as it reports. */
-interface ReportingAttempt {
-  readonly run: Run;
-  readonly task: HeldTask;
-  /** With which the run began to hold its task. */
-  readonly record: TaskRecord;
-  readonly timers: Timers;
-  readonly services: Pick<Services, "onError">;
-  /** Hears of the changed record. */
-  changed(task: TaskRecord, changes: TaskChanges): void;
-}
-
-/** What a handler reports, as it comes to the store. */
-export class HandlerReports {
-  readonly #attempt: ReportingAttempt;
-  readonly #updates = new HandlerUpdates((changes) => this.#change(changes));
-  readonly #progress: ProgressReports;
-  #saidWhy = false;
-
-  constructor(attempt: ReportingAttempt) {
-    this.#attempt = attempt;
-    const { run, timers } = attempt;
-    run.setup.lines.writeWith((lines, forget) => this.#append(lines, forget));
-    this.#progress = new ProgressReports((progress) => this.#advance(progress), timers, run.signal);
-  }
-
-  /** Resolves once these changes, or later ones that replace them, are committed. The handler need not await it. */
-  update(changes: HandlerChanges): Promise<void> {
-    return this.#updates.update(changes);
-  }
-
   progress(progress: Progress): void {
-    this.#progress.report(progress);
+    this.#progress = furthest(this.#progress ?? null, progress);
+    this.#writeProgress();
   }
 
   /** Begins to write the changes and the progress so far, so that a write started now comes after them. */
   flush(): void {
-    this.#updates.flush();
-    void this.#progress.written();
+    this.#flushChanges();
+    void this.#advance();
   }
 
   /** Resolves when all changes so far are written, or have failed. */
-  changed(): Promise<void> {
-    return this.#updates.written();
+  async changed(): Promise<void> {
+    this.#flushChanges();
+    await Promise.all(this.#underWay);
   }
 
   /** The same, and the progress. */
   async said(): Promise<void> {
-    await Promise.all([this.#updates.written(), this.#progress.written()]);
+    await Promise.all([this.changed(), this.#advance()]);
   }
 
   /** The same, and all lines. */
@@ -292,8 +224,37 @@ export class HandlerReports {
     await Promise.all([this.said(), this.#attempt.run.setup.lines.written()]);
   }
 
+  #flushChanges(): void {
+    const pending = this.#pending;
+    if (pending === undefined || !this.#isWritten) return;
+    this.#pending = undefined;
+    const { resolve, reject } = pending.written;
+    const write = this.#change(pending.changes)
+      .then(resolve, reject)
+      .finally(() => {
+        this.#underWay.delete(write);
+        if (this.#underWay.size === 0) this.#flushChanges();
+      });
+    this.#underWay.add(write);
+  }
+
+  #writeProgress(): void {
+    if (this.#progresses || !this.#isWritten) return;
+    this.#progresses = true;
+    // Nobody waits for a report: when the attempt ends, or loses its task, the rest is dropped.
+    void this.#writeAllProgress().finally(() => (this.#progresses = false));
+  }
+
+  async #writeAllProgress(): Promise<void> {
+    const { timers, run } = this.#attempt;
+    while (this.#progress !== undefined) {
+      await this.#advance();
+      await timers.pause(pauseMs, run.signal).catch(() => undefined);
+    }
+  }
+
   async #change({ ttlMs, ...given }: HandlerChanges): Promise<void> {
-    const from = generations[this.#attempt.record.generation].handlerTtlFrom;
+    const from = generations[this.#attempt.held.record.generation].handlerTtlFrom;
     const changes = ttlMs === undefined ? given : { ...given, expiry: { from, ms: ttlMs } };
     const { statusMessage, ...others } = changes;
     if (statusMessage === undefined) return this.#write(changes);
@@ -302,15 +263,20 @@ export class HandlerReports {
     if (Object.keys(others).length > 0) await this.#write(others);
   }
 
-  async #advance(progress: Progress): Promise<void> {
-    if (!(await this.#takes(() => this.#write({ progress })))) this.#attempt.run.setup.lines.drop("refused");
+  /** Never rejects. */
+  async #advance(): Promise<void> {
+    const progress = this.#progress;
+    if (progress === undefined || !this.#isWritten) return;
+    this.#progress = undefined;
+    const taken = await this.#takes(() => this.#write({ progress })).catch(() => true);
+    if (!taken) this.#attempt.run.setup.lines.drop("refused");
   }
 
   /** Finds by halves which lines the store refuses. */
   async #append(lines: readonly TaskLine[], forget: readonly number[]): Promise<void> {
     if (this.#storesNothing) return;
-    const { task, run } = this.#attempt;
-    if (await this.#takes(() => task.write("append", { lines, forget }))) return;
+    const { held, run } = this.#attempt;
+    if (await this.#takes(() => held.task.write("append", { lines, forget }))) return;
     if (lines.length === 0) return;
     if (lines.length === 1 && forget.length === 0) return run.setup.lines.drop("refused");
     const half = Math.floor(lines.length / 2);
@@ -320,7 +286,7 @@ export class HandlerReports {
 
   async #write(changes: TaskChanges): Promise<void> {
     if (this.#storesNothing) return;
-    const result = await this.#attempt.task.write("update", { changes });
+    const result = await this.#attempt.held.task.write("update", { changes });
     if (result.ok) this.#attempt.changed(result.task, changes);
   }
 
@@ -339,6 +305,6 @@ export class HandlerReports {
 
   /** The handler only runs to learn that its task was cancelled. */
   get #storesNothing(): boolean {
-    return isTerminal(this.#attempt.record.state);
+    return isTerminal(this.#attempt.held.record.state);
   }
 }

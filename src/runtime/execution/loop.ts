@@ -3,8 +3,8 @@ import { encodeJournalKey, type JournalKey, roundKey, roundName } from "../../ta
 import type { Run } from "../journal/run.ts";
 import { decodeValue, encodeValue } from "../stored-values.ts";
 import { NextRound, type RoundContext, type StepContext, type TaskContext } from "../tool/task-context.ts";
-import type { NextRoundOfLoop } from "../journal/held-task.ts";
-import { assertOutsideStep, type Looks, type StepEffects, type StepRun } from "./step-try.ts";
+import type { Attempt } from "./attempt.ts";
+import { assertOutsideStep, type Looks, type StepRun } from "./step-try.ts";
 import { assertOptions, settingsOf } from "../../options/options.ts";
 import { deadlineAfter, growingPause } from "../clock.ts";
 import { isNonRetryable } from "../tool/tool-errors.ts";
@@ -18,23 +18,17 @@ import { assertBackoff, runStep } from "./step.ts";
  * - A loop that has ended leaves its last round in the journal, so that a replay ends it in the same way.
  */
 
-interface LoopOf {
-  /** With that of `Run`, once what the round has reported is stored. */
-  readonly effects: { readonly run: Run; nextRound(next: NextRoundOfLoop): Promise<void> };
-  readonly task: TaskContext;
-}
-
 type RoundFunction<State, Result> = (state: State, round: RoundContext<State>) => Promise<Result>;
 
 export async function runLoop<State, Result>(
-  { effects, task }: LoopOf,
+  { run, reports }: Attempt,
+  task: TaskContext,
   name: string,
   initial: State,
   fn: RoundFunction<State, Result>,
 ): Promise<Exclude<Result, NextRound>> {
   if (typeof name !== "string" || typeof fn !== "function")
     throw new TypeError("task.loop takes a name, a state, and a function: the name of a loop is a text.");
-  const { run } = effects;
   assertOutsideStep(run, name);
   const key = run.claim(name);
   const entry = run.find(key, { kind: "loop" });
@@ -52,7 +46,7 @@ export async function runLoop<State, Result>(
       maxBytes: run.setup.maxBodyBytes,
     };
     const value = encodeValue(returned.state, terms);
-    await effects.nextRound({ key, value, round: number + 1 });
+    await run.nextRound({ key, value, round: number + 1 }, () => reports.said());
     state = decodeValue(value) as State; // a call that is answered directly has no task, and goes on here
   }
 }
@@ -112,7 +106,7 @@ type Unset = "until" | "timeoutMs" | "lookTimeoutMs" | "maxEvery" | "backoff" | 
 
 /** Looks until something is ready, or takes that from the journal. */
 export async function runPoll<T>(
-  effects: StepEffects,
+  attempt: Attempt,
   key: JournalKey,
   given: PollOptions<T>,
   fn: StepRun<T>,
@@ -120,8 +114,8 @@ export async function runPoll<T>(
   assertOptions("task.poll", given, pollOptions);
   assertBackoff("task.poll", given.backoff);
   const options = settingsOf<PollOptions<T>, Unset>(pollOptions, given);
-  const { run } = effects;
-  const { clock } = effects.services;
+  const { run } = attempt;
+  const { clock } = attempt.services;
   const { every, factor, maxEvery, jitter, until, timeoutMs, lookTimeoutMs } = options;
   const { retries, backoff, retryIf, limit } = options;
   const name = encodeJournalKey(key);
@@ -144,7 +138,7 @@ export async function runPoll<T>(
     const before = seen ?? (await seenBefore(run, run.keys.stored(key)));
     if (before !== undefined) return { ...before, looks: before.looks + 1, lookedAt: now };
     const lastAt = timeoutMs === undefined ? null : deadlineAfter(now, timeoutMs);
-    if (lastAt !== null) await effects.assertReaches(lastAt, `The poll "${name}"`);
+    if (lastAt !== null) await attempt.assertReaches(lastAt, `The poll "${name}"`);
     return { looks: 1, lookedAt: now, lastAt };
   };
   const isLast = (): boolean => clock.now() >= looks.lastAt();
@@ -166,7 +160,7 @@ export async function runPoll<T>(
       if (isLast()) throw late(seen);
       const pause = growingPause({ firstMs: every, factor, maxMs: maxEvery }, seen.looks, jitter, clock);
       const next = Math.min(deadlineAfter(clock.now(), pause), looks.lastAt());
-      await effects.assertReaches(next, `The pause of the poll "${name}"`);
+      await attempt.assertReaches(next, `The pause of the poll "${name}"`);
       return next;
     },
   };
@@ -177,7 +171,7 @@ export async function runPoll<T>(
     ...(limit && { limit }),
   };
   const stepOptions = { ...retrying, ...(lookTimeoutMs !== undefined && { timeoutMs: lookTimeoutMs }) };
-  return runStep(effects, key, stepOptions, look, { looks, prepare });
+  return runStep(attempt, key, stepOptions, look, { looks, prepare });
 }
 
 async function seenBefore(run: Run, key: string): Promise<Seen | undefined> {

@@ -4,21 +4,16 @@ import {
   type ListRootsResult,
 } from "@modelcontextprotocol/server";
 import type { InputMethod, JournalKey } from "../../task/journal.ts";
-import { assertOptions, readOptions, settingsOf, type Read } from "../../options/options.ts";
-import type { TimeSpan } from "../../task/time.ts";
-import type { Progress } from "../../task/record.ts";
+import { assertOptions, readOptions, settingsOf } from "../../options/options.ts";
 import type { LineList } from "../../task/task-line.ts";
 import { runExec, type LogLine } from "../exec/exec.ts";
 import { runThreadStep, type ThreadStepOptions } from "../threads/thread-step.ts";
-import type { NextRoundOfLoop } from "../journal/held-task.ts";
 import type { Run } from "../journal/run.ts";
-import type { LineSource } from "../journal/task-lines.ts";
-import type { AddressedWait } from "../event-urls.ts";
+import { askQuestion } from "../questions/questions.ts";
 import { assertEventName, type EventWait } from "../tool/declared-events.ts";
 import {
   checkedChanges,
   type GivenChanges,
-  type HandlerChanges,
   logBody,
   outputBodies,
   progressOf,
@@ -29,7 +24,10 @@ import { decodeValue } from "../stored-values.ts";
 import { runLoop, runPoll } from "./loop.ts";
 import { neverBegan, readStepOptions, runStep, taskVersion } from "./step.ts";
 import { storeArtifact } from "./store-artifact.ts";
-import { assertOutsideStep, lineSource, notAwaited, type StepEffects } from "./step-try.ts";
+import { assertOutsideStep, lineSource, notAwaited } from "./step-try.ts";
+import type { Attempt } from "./attempt.ts";
+import { Calls } from "./call-tool.ts";
+import { waitForEvent } from "./wait-for-event.ts";
 import { giveToHandler } from "../unhandled-rejections.ts";
 import {
   eventOptions,
@@ -52,25 +50,6 @@ import {
 import type { TaskCaller } from "../tool/task-caller.ts";
 import type { ReceivedRequest } from "../tool/received-request.ts";
 
-/** Connects a context to its client and its record. */
-export interface ContextEffects extends StepEffects {
-  /** Asks a question and resolves with the answer's result object. */
-  ask(key: JournalKey, method: InputMethod, params: object, options: Read<QuestionOptions>): Promise<unknown>;
-  sleep(key: JournalKey, time: TimeSpan | Date): Promise<void>;
-  /** As `Run.nextRound`. */
-  nextRound(next: NextRoundOfLoop): Promise<void>;
-  /** Calls a tool of the server by its name, and resolves with its result. */
-  call(key: JournalKey, name: string, args: unknown): Promise<CallToolResult>;
-  waitForEvent(key: JournalKey, name: string, options: Read<EventOptions>): Promise<unknown>;
-  /** The address that ends the wait. Throws `configuration` if there is none. */
-  eventUrl(wait: AddressedWait): string;
-  /** The promise need not be awaited. */
-  update(changes: HandlerChanges): Promise<void>;
-  progress(progress: Progress): void;
-  /** As in `TaskLines`. */
-  append(source: LineSource, list: LineList, at: number, body: string): Promise<void>;
-}
-
 type StepFn<T> = (step: StepContext) => T | Promise<T>;
 
 /** What a handler gets from its call, besides the arguments. */
@@ -82,12 +61,13 @@ export interface CallContext {
 
 /** The task context of one run of a handler; `prepared` is the raw JSON of what its tool's `prepare` returned. */
 export function makeContext(
-  effects: ContextEffects,
+  attempt: Attempt,
   { caller, credentials }: CallContext,
   prepared: string | null,
 ): TaskContext {
-  const { run, services } = effects;
+  const { run, services } = attempt;
   const { clock } = services;
+  const tools = new Calls(attempt);
   const handled = <T>(promise: Promise<T>): Promise<T> => {
     promise.catch((error: unknown) =>
       giveToHandler(error, { taskId: run.setup.taskId, onError: services.onError }),
@@ -103,7 +83,8 @@ export function makeContext(
     entry(
       outside(key, () => {
         assertOptions("A question", options, questionOptions);
-        return effects.ask(key, method, params, readOptions(questionOptions, options)) as Promise<T>;
+        const read = readOptions(questionOptions, options);
+        return askQuestion(attempt, key, method, params, read) as Promise<T>;
       }),
     );
   const outside = async <T>(key: JournalKey, begin: () => Promise<T>): Promise<T> => {
@@ -119,7 +100,7 @@ export function makeContext(
     return call; // and no promise after it, which would settle later than its turn
   };
   const callTool = (key: JournalKey, name: string, args: unknown): Promise<CallToolResult> =>
-    notLeft(`A call of tool "${name}"`, neverBegan, effects.call(key, name, args));
+    notLeft(`A call of tool "${name}"`, neverBegan, tools.call(key, name, args));
   /** What a report comes to that is not stored; undefined for others, and those of a step, which last as long as its end. */
   const unstored = (): Promise<void> | undefined => {
     const unstoredReport = lineSource(run) === run.lineSource ? run.unstored() : undefined;
@@ -129,7 +110,7 @@ export function makeContext(
   const update = (changes: GivenChanges): Promise<void> => {
     try {
       const checked = checkedChanges(changes);
-      return unstored() ?? effects.update(checked);
+      return unstored() ?? attempt.update(checked);
     } catch (error) {
       return handled(Promise.reject(error as Error));
     }
@@ -139,7 +120,7 @@ export function makeContext(
   // Never throws: a handler also reports from listeners, where nobody would catch it.
   const append = async (list: LineList, bodies: readonly string[]): Promise<void> => {
     const source = lineSource(run);
-    const appended = unstored() ?? bodies.map((body) => effects.append(source, list, clock.now(), body));
+    const appended = unstored() ?? bodies.map((body) => attempt.append(source, list, clock.now(), body));
     await (Array.isArray(appended) ? Promise.all(appended) : appended);
   };
 
@@ -149,13 +130,13 @@ export function makeContext(
     third?: unknown,
   ): Promise<unknown> {
     if (isForThread(second)) {
-      const of = { effects, principal: caller.principal, reports: context };
+      const of = { attempt, principal: caller.principal, reports: context };
       return entry(runThreadStep(of, key, second, third));
     }
     const [options, fn] = typeof second === "function" ? [{}, second] : [second, third as StepFn<unknown>];
     if (typeof fn !== "function")
       throw new TypeError('task.step needs a key and a function: task.step("query", () => …).');
-    return entry(runStep(effects, key, readStepOptions(options), fn));
+    return entry(runStep(attempt, key, readStepOptions(options), fn));
   }
 
   function all<Tools extends readonly CalledTool[]>(
@@ -177,12 +158,12 @@ export function makeContext(
     signal: run.signal,
     step,
     poll: <T>(key: JournalKey, options: PollOptions<T>, fn: StepFn<T>): Promise<never> =>
-      entry(runPoll(effects, key, options, fn) as Promise<never>),
-    loop: (name, initial, round) => entry(runLoop({ effects, task: context }, name, initial, round)),
+      entry(runPoll(attempt, key, options, fn) as Promise<never>),
+    loop: (name, initial, round) => entry(runLoop(attempt, context, name, initial, round)),
     exec: (key, file, args = [], options = {}) => {
       const logLine: LogLine = (level, text, data) =>
         append("log", [logBody(level, text, data, maxLogBytes)]).catch(() => undefined);
-      return entry(runExec({ effects, logLine }, key, file, args, options));
+      return entry(runExec({ attempt, logLine }, key, file, args, options));
     },
     elicit: (key, params, options) =>
       elicit(key, params, (wire) => ask(key, "elicitation/create", wire, options)),
@@ -193,25 +174,25 @@ export function makeContext(
       entry(outside(key, () => callTool(key, nameOf(tool), args) as Promise<CallResult<Called>>)),
     all,
     renamed: (names) => run.keys.rename(names),
-    version: (key, since) => entry(taskVersion(effects, key, since)),
+    version: (key, since) => entry(taskVersion(attempt, key, since)),
     waitForEvent: (key: JournalKey, name: string, options: EventOptions = {}) => {
       const value = entry(
         outside(key, () => {
           assertEventName(name);
           assertOptions("A wait for an event", options, eventOptions);
-          return effects.waitForEvent(key, name, readOptions(eventOptions, options)) as Promise<never>;
+          return waitForEvent(attempt, key, name, readOptions(eventOptions, options)) as Promise<never>;
         }),
       );
       const url = (): string =>
-        effects.eventUrl({ taskId: run.setup.taskId, key: run.keys.stored(key), name });
+        attempt.eventUrl({ taskId: run.setup.taskId, key: run.keys.stored(key), name });
       return withUrl(value, url) as EventWait<never>;
     },
-    sleep: (key, time) => entry(outside(key, () => effects.sleep(key, time))),
+    sleep: (key, time) => entry(outside(key, () => attempt.sleep(key, time))),
     status: (text) => update({ statusMessage: statusOf(text, maxStatusBytes) }),
     progress: (progress, total, message) => {
       const report = progressOf(progress, total, message, maxStatusBytes);
       if (report === undefined) run.setup.lines.drop("progress");
-      else if (unstored() === undefined) effects.progress(report);
+      else if (unstored() === undefined) attempt.progress(report);
     },
     log: (level, text, data) => handled(append("log", [logBody(level, text, data, maxLogBytes)])),
     output: (content) => handled(append("output", outputBodies(content, maxOutputBytes))),

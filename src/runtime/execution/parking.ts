@@ -74,7 +74,7 @@ export class Parking {
   #drop(attempt: Attempt): void {
     this.forget(attempt);
     if (!attempt.run.canPark) return; // it is about to work, and comes back when it rests again
-    if (!attempt.isServed) return; // its tool was removed: dropped, it could not come back
+    if (this.#setup.services.registry.handlerOf(attempt.held.record) === undefined) return; // its tool was removed: dropped, it could not come back
     this.#setup.onDrop(attempt);
     const write = this.#park(attempt).finally(() => this.#writes.delete(write));
     this.#writes.add(write);

@@ -6,20 +6,19 @@ import type { Prepare, Tool } from "../tool/tool.ts";
 import { elicit } from "../questions/form.ts";
 import { decodeValue, encodeValue } from "../stored-values.ts";
 import { ClaimedKeys } from "../journal/claimed-keys.ts";
-import type { ContextEffects } from "./make-context.ts";
+import { askQuestion } from "../questions/questions.ts";
+import type { Attempt } from "./attempt.ts";
 
 /** Prefix of all keys of `prepare`, which separates them from the handler's own. */
 const reserved = "holdfast/prepare";
 
 /** The key of the return value of `prepare`. */
-export const preparedKey: JournalKey = [reserved];
+export const preparedKey = [reserved] as const;
 
 /** Whether the journal entry with this key is a return value or a question of `prepare`. */
 export function isOfPrepare(key: string): boolean {
   return key.startsWith(encodeJournalKey([reserved]).slice(0, -1));
 }
-
-type PrepareEffects = Pick<ContextEffects, "run" | "services" | "ask">;
 
 /**
  * Runs a tool's `prepare` in the run of its handler, for callers that have no rounds before it: its questions become those of the task.
@@ -27,25 +26,25 @@ type PrepareEffects = Pick<ContextEffects, "run" | "services" | "ask">;
  * `prepare` throws, which ends the run like a throw of the handler.
  */
 export async function prepareInTask(
-  tool: Tool,
+  attempt: Attempt,
+  given: Tool["prepare"],
   args: unknown,
-  effects: PrepareEffects,
   caller: TaskCaller,
 ): Promise<string | null> {
-  const { run } = effects;
-  const { clock } = effects.services;
+  const { run, tool } = attempt;
+  const { clock } = attempt.services;
   const key = run.claim(preparedKey);
   const entry = run.find(key, { kind: "step" });
   if (entry !== undefined) return run.replayed(entry, preparedOf);
-  if (tool.prepare === undefined) return null;
+  if (given === undefined) return null;
   // The registry paired `prepare` with the schema that has just accepted the arguments.
-  const prepare = tool.prepare as Prepare<unknown, unknown>;
+  const prepare = given as Prepare<unknown, unknown>;
   await run.begin(); // it only reads and asks, so a lost attempt of it can run again
   const begunAt = clock.now();
-  const returned = await prepare(args, contextOf(effects, caller));
+  const returned = await prepare(args, contextOf(attempt, caller));
   const value = encodePrepared(tool, returned, run.setup.maxBodyBytes);
   await run.checkpoint();
-  await run.recordPrepared({ key, value, error: null, begunAt });
+  await run.task?.recordPrepared({ key, value, error: null, begunAt });
   return value;
 }
 
@@ -55,12 +54,12 @@ function preparedOf({ value }: JournalEnd): string | null {
   return value;
 }
 
-function contextOf(effects: PrepareEffects, caller: TaskCaller): PrepareContext {
-  const { run } = effects;
+function contextOf(attempt: Attempt, caller: TaskCaller): PrepareContext {
+  const { run } = attempt;
   const keys = new ClaimedKeys();
   const put = <T>(key: JournalKey, method: InputMethod, params: object): Promise<T> => {
     const ask = async (): Promise<T> =>
-      effects.ask([reserved, keys.claim(key)], method, params, {}) as Promise<T>;
+      askQuestion(attempt, [reserved, keys.claim(key)], method, params, {}) as Promise<T>;
     const asked = run.reaching(ask());
     asked.catch(() => undefined); // nobody has to wait for a question that rejects
     return asked;

@@ -17,7 +17,7 @@ import type { GiveBack } from "../limits/limits.ts";
 import { keepDetails } from "../tool/received-request.ts";
 import { type HandlerEnd, runToEnd, threwEnd } from "../tool/tool-outcome.ts";
 import type { TaskContext } from "../tool/task-context.ts";
-import type { HeldRun } from "./held-run.ts";
+import type { Attempt } from "./attempt.ts";
 import { type CallContext, makeContext } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
 
@@ -32,6 +32,8 @@ export interface LoadedTask {
   readonly prepared: string | null;
   /** Journal entries of earlier attempts. */
   readonly entries: readonly ListedEntry[];
+  /** Whether the tool's `prepare` runs in the run of the handler, if it has not. */
+  readonly prepares: boolean;
   /** Their lines in its log and its output. */
   readonly lines: readonly TaskLine[];
 }
@@ -54,13 +56,14 @@ export async function loadTask(
   const args = parsed(id, "its arguments", request.arguments);
   if (prepared !== null) parsed(id, "the value that prepare returned", prepared);
   // What was prepared is in the journal, although the handler itself has journalled nothing.
-  const hasJournal = journalled || origin.prepareInTask === true;
+  const prepares = origin.prepareInTask === true;
+  const hasJournal = journalled || prepares;
   const entries = hasJournal ? await loadJournal(id, services, signal) : [];
   const lines = [
     ...(task.logged === 0 ? [] : await loadLines(id, "log", services, signal)),
     ...(task.outputs === 0 ? [] : await loadLines(id, "output", services, signal)),
   ];
-  return { origin, arguments: args, prepared, entries, lines };
+  return { origin, arguments: args, prepared, prepares, entries, lines };
 }
 
 async function loadLines(
@@ -228,22 +231,24 @@ export class LeakedHandlers {
   }
 }
 
-/** Runs the handler of a held task with the task's stored data. Never rejects. */
-export async function runHandler(held: HeldRun, loaded: LoadedTask, call: CallContext): Promise<HandlerEnd> {
-  const { tool } = held;
+/** What a handler begins with; from a task that was loaded, there is more. */
+type HandlerInput = Pick<LoadedTask, "arguments" | "prepared" | "prepares"> & Partial<LoadedTask>;
+
+/** Never rejects. */
+export function runHandler(attempt: Attempt, given: HandlerInput, call: CallContext): Promise<HandlerEnd> {
+  const { tool } = attempt;
   let giveBack: GiveBack | undefined;
   const contextFor = async (validated: unknown): Promise<TaskContext> => {
-    const prepared =
-      loaded.origin.prepareInTask === true
-        ? await prepareInTask(tool, validated, held, call.caller)
-        : loaded.prepared;
-    if (tool.limit !== undefined) giveBack = await held.takePermit(tool.limit);
-    const context = makeContext(held, call, prepared);
-    return keepDetails(context, { received: call.received, ...loaded });
+    const prepared = given.prepares
+      ? await prepareInTask(attempt, tool.prepare, validated, call.caller)
+      : given.prepared;
+    if (tool.limit !== undefined && attempt.isHeld) giveBack = await attempt.takePermit(tool.limit);
+    const context = makeContext(attempt, call, prepared);
+    return keepDetails(context, { received: call.received, ...given });
   };
-  const end = await runToEnd(tool, loaded.arguments, contextFor, held.services.options.maxBodyBytes);
-  giveBack?.();
-  return end;
+  const ended = runToEnd(tool, given.arguments, contextFor, attempt.services.options.maxBodyBytes);
+  if (tool.limit !== undefined) void ended.then(() => giveBack?.());
+  return ended; // and no promise after it: nothing that the handler has left behind begins before its end is known
 }
 
 /**

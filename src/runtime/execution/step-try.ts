@@ -2,7 +2,7 @@ import type { Read } from "../../options/options.ts";
 import { giveToHandler } from "../unhandled-rejections.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { HoldfastError, isFault, type FaultCode } from "../../task/fault.ts";
-import { stemOf, type JournalKey, type WaitReason } from "../../task/journal.ts";
+import { stemOf, type JournalKey } from "../../task/journal.ts";
 import { deadlineAfter, retryPause } from "../clock.ts";
 import { decodeError, encodeError, encodeValue } from "../stored-values.ts";
 import type { Run } from "../journal/run.ts";
@@ -17,44 +17,14 @@ import {
 } from "../tool/tool-errors.ts";
 import { ruleSays, type Report } from "../tool/tool.ts";
 import { followerOf } from "../wait-for.ts";
-import type { Services } from "../services.ts";
 import type { StepContext, StepOptions } from "../tool/task-context.ts";
-import type { RunLimits } from "../limits/limits.ts";
+import type { Attempt, PausedStep } from "./attempt.ts";
 import { enterStep } from "../watchdog/running-code.ts";
 
 export type StepRun<T> = (step: StepContext) => T | Promise<T>;
 
-/** A step before its next try: one that has failed, or one that looks again at something that is not ready yet. */
-export interface PausedStep {
-  /** How often it has failed; 0 for one that looks again. */
-  readonly tries: number;
-  /** The error, in its stored form; null for one that looks again. */
-  readonly error: string | null;
-  /** When it was first tried in this run (epoch ms). */
-  readonly begunAt: number;
-  /** What the next look needs to know, as raw JSON. */
-  readonly value?: string;
-}
-
-/** How the steps of a run wait for their next try. */
-export interface StepPauses {
-  /** Whether the run's task lives until then (epoch ms). */
-  reaches(until: number): Promise<boolean>;
-  /** Rejects with `outlives_task` if it does not; `what` would end then. */
-  assertReaches(until: number, what: string): Promise<void>;
-  /** Waits until then (epoch ms). `paused` is journalled first; it is left out if an earlier attempt has done so. */
-  pause(key: string, until: number, reason: WaitReason, paused?: PausedStep): Promise<void>;
-}
-
-/** The run of a handler, and what its steps need besides. */
-export interface StepEffects extends StepPauses {
-  readonly run: Run;
-  readonly services: Pick<Services, "clock" | "onError" | "onStepRun" | "counts" | "processes" | "threads">;
-  readonly limits: RunLimits;
-}
-
 export interface Step<T> {
-  readonly effects: StepEffects;
+  readonly attempt: Attempt;
   readonly key: string;
   readonly options: Read<StepOptions>;
   readonly fn: StepRun<T>;
@@ -144,9 +114,9 @@ const smallErrorBytes = 4_096;
  * ended.
  */
 export async function tryStep<T>(step: Step<T>, tries: number, begunAt: number): Promise<TryEnd> {
-  const { effects, key, looks } = step;
-  const { run } = effects;
-  const { clock, onError } = effects.services;
+  const { attempt, key, looks } = step;
+  const { run } = attempt;
+  const { clock, onError } = attempt.services;
   const pausedWith = (failures: number, error: string | null): PausedStep => {
     const seen = looks?.seen();
     return { tries: failures, error, begunAt, ...(seen !== undefined && { value: seen }) };
@@ -200,7 +170,7 @@ export function notAwaited({ setup }: Run, what: string, happened: string, cause
 
 async function recordThrown<T>(step: Step<T>, thrown: unknown, begunAt: number): Promise<TryEnd> {
   const { key } = step;
-  const { run } = step.effects;
+  const { run } = step.attempt;
   const error = encodeError(thrown, run.setup.maxBodyBytes);
   try {
     await run.recordStep({ key, value: null, error, begunAt });
@@ -212,7 +182,7 @@ async function recordThrown<T>(step: Step<T>, thrown: unknown, begunAt: number):
 
 /** The step has run. Its side effect must not happen again, so it ends with the refusal of what it returned or threw. */
 async function recordRefusal<T>(
-  { effects: { run }, key }: Step<T>,
+  { attempt: { run }, key }: Step<T>,
   refusal: unknown,
   begunAt: number,
 ): Promise<TryEnd> {
@@ -230,11 +200,11 @@ const refusals: readonly FaultCode[] = ["not_json", "too_large", "limit_reached"
  * told how long to wait, that is no failure.
  */
 async function nextTry<T>(
-  { options, effects, looks }: Step<T>,
+  { options, attempt, looks }: Step<T>,
   failures: number,
   error: unknown,
 ): Promise<{ readonly until: number; readonly saidMs?: number } | undefined> {
-  const { clock, onError } = effects.services;
+  const { clock, onError } = attempt.services;
   const { retries = 0, retryIf, backoff } = options;
   const lastAt = looks?.lastAt() ?? Infinity;
   if (isNonRetryable(error) || clock.now() >= lastAt) return undefined;
@@ -244,12 +214,12 @@ async function nextTry<T>(
   if (saidMs === undefined && failures >= retries) return undefined;
   const pause = saidMs ?? retryPause(failures + 1, clock, backoff);
   const until = Math.min(deadlineAfter(clock.now(), pause), lastAt);
-  if (!(await effects.reaches(until))) return undefined;
+  if (!(await attempt.reaches(until))) return undefined;
   return { until, ...(saidMs !== undefined && { saidMs }) };
 }
 
-async function runOnce<T>({ effects, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {
-  const { run, services } = effects;
+async function runOnce<T>({ attempt, key, options: { timeoutMs }, fn }: Step<T>): Promise<T> {
+  const { run, services } = attempt;
   services.onStepRun?.(run.setup.taskId, key);
   const idempotencyKey = `${run.setup.stepKeys}:${key}`;
   const once = (signal: AbortSignal, limit?: AbortSignal): Promise<T> =>
@@ -278,9 +248,9 @@ async function runOnce<T>({ effects, key, options: { timeoutMs }, fn }: Step<T>)
   }
 }
 
-function encodeReturned<T>({ key, effects }: Step<T>, returned: T): string | null {
+function encodeReturned<T>({ key, attempt }: Step<T>, returned: T): string | null {
   if (returned === undefined) return null;
-  const { onError } = effects.services;
+  const { onError } = attempt.services;
   const what = `The result of step "${key}"`;
   const onInstance = (path: string, className: string): void => {
     if (!isNews(onError, key)) return;
@@ -291,7 +261,7 @@ function encodeReturned<T>({ key, effects }: Step<T>, returned: T): string | nul
   return encodeValue(returned, {
     what,
     name: "result",
-    maxBytes: effects.run.setup.maxBodyBytes,
+    maxBytes: attempt.run.setup.maxBodyBytes,
     onInstance,
   });
 }

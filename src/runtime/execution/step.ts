@@ -4,7 +4,7 @@ import { assertOptions, readOptions, type Read } from "../../options/options.ts"
 import { type Backoff, backoffProblem } from "../clock.ts";
 import type { Run } from "../journal/run.ts";
 import type { LimitName } from "../limits/limit-name.ts";
-import type { GiveBack, RunLimits } from "../limits/limits.ts";
+import type { GiveBack } from "../limits/limits.ts";
 import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
 import {
@@ -13,10 +13,10 @@ import {
   tryStep,
   type Looks,
   type StepFiles,
-  type StepEffects,
   type TryEnd,
   type StepRun,
 } from "./step-try.ts";
+import type { Attempt } from "./attempt.ts";
 import type { RunVersions } from "../tool/tool-config.ts";
 
 /** In what a step differs from others. */
@@ -32,13 +32,13 @@ interface StepKind<T> {
 
 /** Runs a step until it ends and journals its end, or replays the journal (guarantee 4). */
 export async function runStep<T>(
-  effects: StepEffects,
+  attempt: Attempt,
   key: JournalKey,
   options: Read<StepOptions>,
   fn: StepRun<T>,
   { looks, livesOn = false, prepare, files }: StepKind<T> = {},
 ): Promise<T> {
-  const { run, services } = effects;
+  const { run, services } = attempt;
   const { clock } = services;
   assertOutsideStep(run, key);
   const claimed = run.claim(key);
@@ -57,25 +57,23 @@ export async function runStep<T>(
     const retryAt =
       stored === null ? null : Math.min(stored, clock.afterJumps(stored, entry?.begunAt ?? null));
     if (retryAt === null) await run.begin(entry === undefined);
-    else await effects.pause(claimed, retryAt, pauseReason(entry?.tries)); // an earlier attempt has tried it
+    else await attempt.pause(claimed, retryAt, pauseReason(entry?.tries)); // an earlier attempt has tried it
     await files?.begin();
-    const step = { effects, key: claimed, options, fn, looks, files };
+    const step = { attempt, key: claimed, options, fn, looks, files };
     let tries = entry?.tries ?? 0;
     const work = (): Promise<TryEnd> =>
       run.working(() => {
         const firstAt = (begunAt ??= clock.now());
         const once = (): Promise<TryEnd> => tryStep(step, tries, firstAt);
         const running = { taskId: run.setup.taskId, key: claimed, begunAt: entry?.begunAt ?? firstAt, tries };
-        return (run.holdsTask ? services.counts?.steps.during(running, once) : undefined) ?? once();
+        return (run.task !== undefined ? services.counts?.steps.during(running, once) : undefined) ?? once();
       }, prepare);
     for (;;) {
-      const end = await (limit === undefined
-        ? work()
-        : underLimit(effects.limits, claimed, limit, livesOn, work));
+      const end = await (limit === undefined ? work() : underLimit(attempt, claimed, limit, livesOn, work));
       if ("again" in end) {
         const { until, paused } = end.again;
         ({ tries } = paused);
-        await effects.pause(claimed, until, pauseReason(tries), paused);
+        await attempt.pause(claimed, until, pauseReason(tries), paused);
         continue;
       }
       await run.checkpoint();
@@ -101,7 +99,7 @@ function pauseReason(tries = 0): WaitReason {
 
 /** Runs one try with a permit. What it was told to wait for, all who have to do with this limit wait for. */
 async function underLimit(
-  limits: RunLimits,
+  { limits }: Attempt,
   key: string,
   limit: LimitName,
   livesOn: boolean,
@@ -150,10 +148,10 @@ export function isSince({ task, code }: RunVersions, key: JournalKey, since: num
 }
 
 /** Answers `task.version`. Journalled as a step, so that a recording shows which way a task went. */
-export async function taskVersion(effects: StepEffects, key: JournalKey, since: number): Promise<boolean> {
-  const { run } = effects;
+export async function taskVersion(attempt: Attempt, key: JournalKey, since: number): Promise<boolean> {
+  const { run } = attempt;
   const answer = isSince(run.setup.versions, key, since);
-  const journalled: unknown = await runStep(effects, key, {}, () => answer);
+  const journalled: unknown = await runStep(attempt, key, {}, () => answer);
   if (typeof journalled === "boolean") return journalled;
   throw run.mismatch({
     key: run.keys.stored(key),

@@ -25,6 +25,8 @@ export async function waitForEvent(
   options: Read<EventOptions>,
 ): Promise<unknown> {
   const { events } = attempt.tool;
+  if (!attempt.isHeld)
+    await attempt.becomeTask('no event can be sent to it. Remove task: "forbidden" from it.');
   assertAwaitable(attempt.tool, name);
   const value = untilEvent(attempt, key, name, options);
   return events === undefined ? value : receivedEvent(events, name, await value);

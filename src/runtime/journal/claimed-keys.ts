@@ -158,13 +158,9 @@ export function isSame({ kind, method, requestHash }: ListedEntry, doing: Doing)
   return doing.requestHash === undefined || requestHash === doing.requestHash;
 }
 
-/** What the journal has, in words. */
-function wordsOfEntry({ kind, request }: Pick<JournalEntry, "kind" | "request">): string {
-  return wordsOf({ kind, ...(request !== null && { request }) });
-}
-
-/** What the handler does, in words. */
-function wordsOf({ kind, request = "" }: Doing): string {
+/** What the handler does, or the journal has, in words. */
+function wordsOf({ kind, request: given }: Pick<JournalEntry, "kind" | "request"> | Doing): string {
+  const request = given ?? "";
   switch (kind) {
     case "input":
       return `the question ${messageIn(request)}`;
@@ -191,15 +187,11 @@ export async function blockReasonOf(
   }
   const { reason, key, doing } = refusal;
   const entry = await entryOf(key);
-  const was = entry === undefined ? "nothing" : wordsOfEntry(entry);
+  const was = entry === undefined ? "nothing" : wordsOf(entry);
   const is = wordsOf(doing);
-  return { reason, problem: mismatchProblem(key, was, is), key, was, is, version };
-}
-
-/** Why the task is blocked, as a sentence. */
-function mismatchProblem(key: string, was: string, is: string): string {
   const difference = was === is ? `${is}, but with other details` : is;
-  return `Under the key "${key}", the journal has ${was}, and the handler now does something else: ${difference}.`;
+  const problem = `Under the key "${key}", the journal has ${was}, and the handler now does something else: ${difference}.`;
+  return { reason, problem, key, was, is, version };
 }
 
 /** What people see of a question; all of it if it has no message. */

@@ -1,7 +1,7 @@
 import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import { HoldfastError, isStoreRefusal, isUnreadable } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
-import { roundsPrefix, type JournalEnd, type WaitReason } from "../../task/journal.ts";
+import { roundsPrefix } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Services } from "../services.ts";
 import { untilStoreAnswers } from "../observed-store.ts";
@@ -71,8 +71,8 @@ export class HeldTask implements TaskWriter {
     this.#seen = task.version;
     this.#blocked = task.blocked;
     this.journal = new Journal(task, entries, services, life, slot, this);
-    this.rests = new Rests(this, parks, services.clock, tell);
-    slot.onIdle(() => this.rests.check());
+    const { journal } = this;
+    this.rests = new Rests({ task: this, journal, life, slot, parks, clock: services.clock, tell });
     this.#wasMarked = task.journalled;
     if (task.journalled) this.#marked = Promise.resolve();
     if (task.cancelRequestedAt !== null) life.requestCancel();
@@ -118,16 +118,6 @@ export class HeldTask implements TaskWriter {
     return this.#services.lease.holds ? undefined : this.#lookAgain();
   }
 
-  /** When the first wait of the handler ends by itself (epoch ms); undefined unless everything in it waits. */
-  get idleUntil(): number | undefined {
-    const { signal, state } = this.#life;
-    return signal.aborted || state === "ended" ? undefined : this.#slot.idleUntil;
-  }
-
-  get waitsFor(): WaitReason | undefined {
-    return this.#slot.waitsFor;
-  }
-
   /** Whether a later attempt can resume it. */
   get isMarked(): boolean {
     return this.#wasMarked === true;
@@ -146,35 +136,21 @@ export class HeldTask implements TaskWriter {
     this.mark().catch(() => undefined); // the next write fails in the same way
   }
 
-  /**
-   * Settles as `decode` does with an earlier attempt's end of an entry, when it is its turn. If that cannot be read, the task fails like
-   * one that cannot be loaded, and the handler writes nothing more, because it must not take this for its own failure.
-   */
-  async replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
-    try {
-      return await this.journal.replayed(entry, decode);
-    } catch (error) {
-      if (isUnreadable(error)) await this.#failUnreadable(error);
-      if (this.#life.stops("write")) await forEver();
-      if (this.#life.state === "fenced") throw this.#life.over.reason;
-      throw error;
-    }
-  }
-
   /** From here on, the handler's first journalled call decides whether the attempt can be resumed. */
-  async recordPrepared(prepared: HeldCommand<"record_step">): Promise<void> {
-    this.#wasMarked = undefined; // the end of `prepare` takes its mark back, which no failover has undone
-    await this.journal.recordStep({ ...prepared, beforeHandler: true });
-    this.#marked = undefined;
-    this.#wasMarked = false;
+  recordPrepared(prepared: HeldCommand<"record_step">): Promise<void> {
+    return this.#unmark(() => this.journal.recordStep({ ...prepared, beforeHandler: true }));
   }
 
   /** The same after a wait before the handler, if it was recorded. */
   async beginAfterWait(): Promise<void> {
     if (!this.rests.mayBeRecorded) return;
     await this.rests.settled();
-    this.#wasMarked = undefined;
-    await this.write("mark", { beforeHandler: true });
+    await this.#unmark(() => this.write("mark", { beforeHandler: true }));
+  }
+
+  async #unmark(write: () => Promise<unknown>): Promise<void> {
+    this.#wasMarked = undefined; // the write takes the mark back, which no failover has undone
+    await write();
     this.#marked = undefined;
     this.#wasMarked = false;
   }
@@ -211,12 +187,7 @@ export class HeldTask implements TaskWriter {
     const { store, blobs } = this.#services;
     if (store.pieces === undefined)
       throw new HoldfastError("configuration", "The store of this server keeps no artifacts.");
-    return blobs === undefined ? piecesInStore(this, key) : piecesInBlobs(this, key, blobs);
-  }
-
-  /** Stores a piece of an artifact. */
-  async writePiece(piece: HeldCommand<"write_piece">): Promise<void> {
-    await this.write("write_piece", piece);
+    return blobs === undefined ? piecesInStore(this, key) : piecesInBlobs(this, this.id, key, blobs);
   }
 
   /**
@@ -317,7 +288,8 @@ export class HeldTask implements TaskWriter {
     this.saw(task, task !== undefined && task.version < seen);
   }
 
-  async #failUnreadable(problem: HoldfastError): Promise<void> {
+  /** What its handler needs of its journal is damaged. */
+  async failUnreadable(problem: HoldfastError): Promise<void> {
     const { store } = this.#services;
     // A task that was deleted, or taken by others who ended it, may have no journal any more.
     await this.persist(() => store.get(this.id)).then(

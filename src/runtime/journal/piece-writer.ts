@@ -46,20 +46,23 @@ export interface PieceWriter {
   write(data: Buffer): Promise<void>;
 }
 
-/** What a writer needs of the held task. */
-export interface PieceTask {
-  readonly id: string;
-  writePiece(piece: HeldCommand<"write_piece">): Promise<void>;
-  persist<T>(ask: () => Promise<T>): Promise<T>;
-}
-
-export function piecesInStore(task: PieceTask, key: string): PieceWriter {
+export function piecesInStore(task: TaskWriter, key: string): PieceWriter {
   let seq = 0;
-  return { pieceBytes, write: (data) => task.writePiece({ key, seq: seq++, body: data.toString("base64") }) };
+  return {
+    pieceBytes,
+    async write(data) {
+      await task.write("write_piece", { key, seq: seq++, body: data.toString("base64") });
+    },
+  };
 }
 
 /** The store has an empty piece instead, which opens the entry of the artifact. */
-export function piecesInBlobs(task: PieceTask, key: string, blobs: ArtifactBlobs): PieceWriter {
+export function piecesInBlobs(
+  task: TaskWriter,
+  taskId: string,
+  key: string,
+  blobs: ArtifactBlobs,
+): PieceWriter {
   const blob = blobs.begin();
   let seq = 0;
   return {
@@ -68,8 +71,8 @@ export function piecesInBlobs(task: PieceTask, key: string, blobs: ArtifactBlobs
     async write(data) {
       const place = seq++;
       const sealed = blobs.seal(blob, place, data);
-      if (place === 0) await task.writePiece({ key, seq: 0, body: "" });
-      await task.persist(() => blobs.put(task.id, blob, place, sealed));
+      if (place === 0) await task.write("write_piece", { key, seq: 0, body: "" });
+      await task.persist(() => blobs.put(taskId, blob, place, sealed));
     },
   };
 }

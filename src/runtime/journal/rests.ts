@@ -1,19 +1,23 @@
-import type { WaitReason } from "../../task/journal.ts";
 import type { Rest } from "../../task/queue.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Clock } from "../clock.ts";
 import type { TaskWriter } from "./piece-writer.ts";
-import type { AttemptEvent } from "./run-life.ts";
+import type { AttemptEvent, RunLife } from "./run-life.ts";
 import type { Journal } from "./journal.ts";
+import type { SlotHolder } from "./slot-holder.ts";
 
 /** A handler that continues by itself this soon is not worth parking. */
 const shortestMs = 1_000;
 
-interface RestingTask extends Pick<TaskWriter, "write"> {
-  /** When the first wait of the handler ends by itself (epoch ms); undefined unless everything in it waits. */
-  readonly idleUntil: number | undefined;
-  readonly waitsFor: WaitReason | undefined;
-  readonly journal: Pick<Journal, "open">;
+interface RestsSetup {
+  readonly task: Pick<TaskWriter, "write">;
+  readonly journal: Journal;
+  readonly life: RunLife;
+  readonly slot: SlotHolder;
+  /** Whether the task may be parked while its handler rests. */
+  readonly parks: boolean;
+  readonly clock: Pick<Clock, "now">;
+  readonly tell: (event: AttemptEvent) => void;
 }
 
 type Recorded = Pick<TaskRecord, "waiting" | "waitsFor" | "runAfter">;
@@ -23,11 +27,7 @@ type Recorded = Pick<TaskRecord, "waiting" | "waitsFor" | "runAfter">;
  * runs again when a wait ends.
  */
 export class Rests {
-  readonly #task: RestingTask;
-  /** Whether the task may be parked while its handler rests. */
-  readonly #parks: boolean;
-  readonly #clock: Pick<Clock, "now">;
-  readonly #tell: (event: AttemptEvent) => void;
+  readonly #setup: RestsSetup;
   /** Writes in progress that record the rest. */
   readonly #writes = new Set<Promise<unknown>>();
   /** Writes in progress that begin a wait. */
@@ -39,33 +39,28 @@ export class Rests {
   /** The state in the newest record. */
   #recorded: Recorded = { waiting: false, waitsFor: null, runAfter: null };
 
-  constructor(
-    task: RestingTask,
-    parks: boolean,
-    clock: Pick<Clock, "now">,
-    tell: (event: AttemptEvent) => void,
-  ) {
-    this.#task = task;
-    this.#parks = parks;
-    this.#clock = clock;
-    this.#tell = tell;
+  constructor(setup: RestsSetup) {
+    this.#setup = setup;
+    setup.slot.onIdle(() => this.check());
   }
 
   /** The handler's state to record; undefined while it works. */
   current(): Rest | undefined {
-    const { idleUntil } = this.#task;
-    if (idleUntil === undefined || idleUntil <= this.#clock.now() || this.#busy.size > 0) return undefined;
-    const { open } = this.#task.journal;
+    const { life, slot, journal, parks, clock } = this.#setup;
+    if (life.signal.aborted || life.state === "ended" || this.#busy.size > 0) return undefined;
+    const { idleUntil } = slot;
+    if (idleUntil === undefined || idleUntil <= clock.now()) return undefined;
+    const { open } = journal;
     if (open === undefined) return undefined;
-    const reason = this.#task.waitsFor;
-    return { ...(reason && { reason }), open, runAfter: this.#parks ? idleUntil : null };
+    const reason = slot.waitsFor;
+    return { ...(reason && { reason }), open, runAfter: parks ? idleUntil : null };
   }
 
   /** Whether the task can be parked now. */
   get canPark(): boolean {
     const { runAfter } = this.#recorded;
     if (this.current() === undefined || runAfter === null || this.#isWriting) return false;
-    return runAfter - this.#clock.now() >= shortestMs;
+    return runAfter - this.#setup.clock.now() >= shortestMs;
   }
 
   /** The handler may continue when this ends, and it is not in the journal. */
@@ -94,7 +89,7 @@ export class Rests {
   saw({ waiting, waitsFor, runAfter }: TaskRecord): void {
     const rested = this.#recorded.runAfter;
     this.#recorded = { waiting, waitsFor, runAfter };
-    if (rested !== null && rested !== runAfter) this.#tell({ type: "goes on" });
+    if (rested !== null && rested !== runAfter) this.#setup.tell({ type: "goes on" });
   }
 
   /** Call it a turn of the event loop after the handler did something, because it may rest now. */
@@ -105,7 +100,7 @@ export class Rests {
     const { waiting, waitsFor, runAfter } = this.#recorded;
     const { reason = null } = rest;
     if (!waiting || waitsFor !== reason || runAfter !== rest.runAfter) void this.#record(rest);
-    else if (runAfter !== null) this.#tell({ type: "rests" });
+    else if (runAfter !== null) this.#setup.tell({ type: "rests" });
   }
 
   /** Whether the record may say that the handler rests. */
@@ -126,17 +121,17 @@ export class Rests {
 
   async #withdraw(): Promise<void> {
     await this.settled();
-    if (this.#recorded.waiting) await this.#task.write("mark", {});
+    if (this.#recorded.waiting) await this.#setup.task.write("mark", {});
   }
 
   async #record(rest: Rest): Promise<void> {
     try {
-      await this.#during(this.#task.write("mark", { rest }));
+      await this.#during(this.#setup.task.write("mark", { rest }));
     } catch {
       return; // the run has lost its task, or the task has reported what is wrong
     }
     // Where the record says something else, something has come that the handler is about to see.
-    if (this.canPark) this.#tell({ type: "rests" });
+    if (this.canPark) this.#setup.tell({ type: "rests" });
     else if (this.#again) this.check(); // a wait has begun meanwhile, of which this write knew nothing
   }
 

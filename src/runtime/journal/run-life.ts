@@ -77,16 +77,6 @@ export function ofTask(
   return { taskId: id, stepKeys, wireId, attempt, ...ofTool, inOwnContext };
 }
 
-/** The same for a run that begins without a task; a task that is made for it has this id. */
-export function withoutTask(
-  id: string,
-  tool: Tool,
-  services: Pick<Services, "inOwnContext" | "options">,
-  timers: Timers,
-): ReturnType<typeof ofTask> {
-  return ofTask({ id, wireId: id, attempt: 1, toolVersion: tool.version }, {}, tool, services, timers);
-}
-
 /** The state of a run, what its handler may see and do next, and its signals. */
 export class RunLife extends Scheduler<End> {
   readonly #inOwnContext: OwnContext;

@@ -1,4 +1,4 @@
-import { HoldfastError } from "../../task/fault.ts";
+import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import type { ListedEntry } from "../../store/store.ts";
 import type { JournalEnd, JournalKey, WaitReason } from "../../task/journal.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -71,9 +71,9 @@ export class Run {
     return this.keys.claim(key);
   }
 
-  /** Whether it holds a task, in whose journal it writes. */
-  get holdsTask(): boolean {
-    return this.#task !== undefined;
+  /** The task that it holds, in whose journal it writes. */
+  get task(): HeldTask | undefined {
+    return this.#task;
   }
 
   /** An earlier attempt's entry with this key. Throws if the handler now does something else: then the task is blocked. */
@@ -108,13 +108,25 @@ export class Run {
     return typeof error === "object" && error !== null ? this.#threw.get(error) : undefined;
   }
 
-  /** Settles as `decode` does with an entry's end, in the order in which the entries first ended. */
-  replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
-    if (this.#task === undefined) throw new HoldfastError("internal", "A run without a task has no journal.");
-    return this.#task.replayed(entry, (end) => {
-      this.setup.trace?.replayed(entry, end.error !== null);
-      return decode(end);
-    });
+  /**
+   * Settles as `decode` does with the end of an earlier attempt's entry, in the order in which the entries first ended. If that cannot be
+   * read, the task fails like one that cannot be loaded, and the handler writes nothing more, because it must not take this for its own
+   * failure.
+   */
+  async replayed<T>(entry: ListedEntry, decode: (end: JournalEnd) => T): Promise<T> {
+    const task = this.#task;
+    if (task === undefined) throw new HoldfastError("internal", "A run without a task has no journal.");
+    try {
+      return await task.journal.replayed(entry, (end) => {
+        this.setup.trace?.replayed(entry, end.error !== null);
+        return decode(end);
+      });
+    } catch (error) {
+      if (isUnreadable(error)) await task.failUnreadable(error);
+      if (this.life.stops("write")) await forEver();
+      if (this.life.state === "fenced") throw this.life.over.reason;
+      throw error;
+    }
   }
 
   /**
@@ -231,21 +243,11 @@ export class Run {
     );
   }
 
-  /** Records what a step has begun that lives on without this run. */
-  async beginStep(step: HeldCommand<"begin_step">): Promise<void> {
-    await this.#task?.journal.beginStep(step);
-  }
-
   /** What a step had begun in an earlier run, as raw JSON, if it has not ended since. */
   async begunBy(key: string): Promise<string | undefined> {
     const entry = this.#task?.journal.find(key);
     if (this.#task === undefined || entry === undefined || entry.doneAt !== null) return undefined;
     return (await this.#task.journal.begunBy(entry)) ?? undefined;
-  }
-
-  /** Records the return value of `prepare`; the handler itself begins after it. */
-  recordPrepared(prepared: HeldCommand<"record_step">): Promise<void> {
-    return this.#task?.recordPrepared(prepared) ?? Promise.resolve();
   }
 
   /**

@@ -50,6 +50,17 @@ const outputEnd = JSON.stringify({
 
 const outputEndHash = hashOf(outputEnd);
 
+/** Lines without a write in one turn of the event loop. */
+const mostInTurn = 64;
+
+type Write = (lines: readonly TaskLine[], forget: readonly number[]) => Promise<void>;
+
+interface Batch {
+  readonly lines: Map<string, TaskLine>;
+  readonly forget: number[];
+  readonly written: PromiseWithResolvers<void>;
+}
+
 interface KeptLine {
   readonly seq: number;
   readonly step: string;
@@ -70,7 +81,7 @@ interface Repeats {
 /**
  * The log and the output of a task, as the run that holds it appends to them. A replayed handler or a retried step appends the same lines
  * again. They are recognised: of each text, as many are skipped as earlier runs have appended. A text that no earlier run appended is a new
- * line.
+ * line. They are written in order: one write runs at a time, and lines that come meanwhile are in the next one.
  */
 export class TaskLines {
   readonly limits: LineLimits;
@@ -83,7 +94,12 @@ export class TaskLines {
   /** The number of lines appended by each source, by list and step. */
   readonly #places = new Map<string, number>();
   readonly #repeats = new WeakMap<LineSource, Partial<Record<LineList, Repeats>>>();
-  readonly #appends = new LineAppends();
+  /** Left out while there is no task. */
+  #write: Write | undefined;
+  #pending: Batch | undefined;
+  /** The batch being written. */
+  #underWay: Batch | undefined;
+  #skips = 0;
   /** Number of reports that this run could not keep. */
   readonly #dropped = new Map<Dropped, number>();
   #outputIsFull = false;
@@ -105,8 +121,9 @@ export class TaskLines {
   }
 
   /** From now on lines are written, including those appended before. */
-  writeWith(write: (lines: readonly TaskLine[], forget: readonly number[]) => Promise<void>): void {
-    this.#appends.writeWith(write);
+  writeWith(write: Write): void {
+    this.#write = write;
+    this.#writeNext();
   }
 
   /**
@@ -122,10 +139,10 @@ export class TaskLines {
     source.limit?.throwIfAborted();
     const bytes = Buffer.byteLength(body);
     const hash = hashOf(body);
-    if (this.#isRepeated(source, list, hash)) return this.#appends.skipped();
+    if (this.#isRepeated(source, list, hash)) return this.#skipped();
     if (this.#fits(list, bytes)) return this.#add(source.step, list, at, body);
     this.drop(list);
-    if (list === "log" || this.#outputIsFull) return this.#appends.skipped();
+    if (list === "log" || this.#outputIsFull) return this.#skipped();
     return this.#add("", "output", at, outputEnd);
   }
 
@@ -133,7 +150,44 @@ export class TaskLines {
     const place = this.#places.get(`${list} ${step}`) ?? 0;
     const line = { list, seq: this.#last[list] + 1, at, step, place, body };
     this.#keep(line, hashOf(body), Buffer.byteLength(body));
-    return this.#appends.append(line, list === "log" ? this.#forgetOldest() : []);
+    const batch: Batch = (this.#pending ??= {
+      lines: new Map(),
+      forget: [],
+      written: Promise.withResolvers<void>(),
+    });
+    batch.written.promise.catch(() => undefined); // whoever appends may leave it alone
+    batch.lines.set(`${list} ${line.seq}`, line);
+    const forget = list === "log" ? this.#forgetOldest() : [];
+    for (const seq of forget) if (!batch.lines.delete(`log ${seq}`)) batch.forget.push(seq);
+    this.#writeNext();
+    return this.#write === undefined ? this.#skipped() : batch.written.promise;
+  }
+
+  /**
+   * As `written`, for a line that causes no write. Now and then it waits for the next turn of the event loop: otherwise a handler that does
+   * nothing but report would let nothing else run.
+   */
+  async #skipped(): Promise<void> {
+    if (++this.#skips % mostInTurn === 0) await nextTurn();
+    return this.written();
+  }
+
+  #writeNext(): void {
+    const write = this.#write;
+    if (write === undefined || this.#underWay !== undefined || this.#pending === undefined) return;
+    this.#underWay = this.#pending;
+    void this.#writePending(this.#pending, write).finally(() => {
+      this.#underWay = undefined;
+      this.#writeNext();
+    });
+  }
+
+  /** Never rejects. */
+  async #writePending(batch: Batch, write: Write): Promise<void> {
+    await Promise.resolve(); // a handler mostly appends several lines without waiting for the first
+    this.#pending = undefined;
+    const { resolve, reject } = batch.written;
+    await write([...batch.lines.values()], batch.forget).then(resolve, reject);
   }
 
   /** Counts a report that cannot be kept. */
@@ -157,9 +211,10 @@ export class TaskLines {
     return this.#last[list];
   }
 
-  /** Resolves when all lines so far are written, or have failed. */
-  written(): Promise<void> {
-    return this.#appends.written();
+  /** Resolves when all lines so far are written, or have failed. Does not wait for later ones, which may keep coming. */
+  async written(): Promise<void> {
+    const last = this.#pending ?? this.#underWay;
+    if (this.#write !== undefined) await last?.written.promise.catch(() => undefined);
   }
 
   /** A step has ended, now or in an earlier attempt. Unless it `failed`, it does not run again. */
@@ -170,7 +225,7 @@ export class TaskLines {
 
   /** Whether lines wait to be written. */
   get isWriting(): boolean {
-    return this.#appends.isWriting;
+    return this.#write !== undefined && (this.#pending !== undefined || this.#underWay !== undefined);
   }
 
   #isRepeated(source: LineSource, list: LineList, hash: string): boolean {
@@ -240,80 +295,4 @@ export class TaskLines {
 
 function hashOf(body: string): string {
   return createHash("sha256").update(body).digest("base64").slice(0, 22);
-}
-
-/** Lines without a write in one turn of the event loop. */
-const mostInTurn = 64;
-
-type Write = (lines: readonly TaskLine[], forget: readonly number[]) => Promise<void>;
-
-interface Batch {
-  readonly lines: Map<string, TaskLine>;
-  readonly forget: number[];
-  readonly written: PromiseWithResolvers<void>;
-}
-
-/** Writes lines in order: one write runs at a time, and lines that come meanwhile are in the next one. */
-export class LineAppends {
-  #write: Write | undefined;
-  #pending: Batch | undefined;
-  /** The batch being written. */
-  #underWay: Batch | undefined;
-  #skipped = 0;
-
-  writeWith(write: Write): void {
-    this.#write = write;
-    this.#next();
-  }
-
-  /** Resolves once the line is written, or at once while lines are not written. */
-  append(line: TaskLine, forget: readonly number[]): Promise<void> {
-    const batch: Batch = (this.#pending ??= {
-      lines: new Map(),
-      forget: [],
-      written: Promise.withResolvers<void>(),
-    });
-    batch.written.promise.catch(() => undefined); // whoever appends may leave it alone
-    batch.lines.set(`${line.list} ${line.seq}`, line);
-    for (const seq of forget) if (!batch.lines.delete(`log ${seq}`)) batch.forget.push(seq);
-    this.#next();
-    return this.#write === undefined ? this.skipped() : batch.written.promise;
-  }
-
-  /**
-   * As `written`, for a line that causes no write. Now and then it waits for the next turn of the event loop: otherwise a handler that does nothing but
-   * report would let nothing else run.
-   */
-  async skipped(): Promise<void> {
-    if (++this.#skipped % mostInTurn === 0) await nextTurn();
-    return this.written();
-  }
-
-  get isWriting(): boolean {
-    return this.#write !== undefined && (this.#pending !== undefined || this.#underWay !== undefined);
-  }
-
-  /** Resolves when all lines so far are written, or have failed. Does not wait for later ones, which may keep coming. */
-  async written(): Promise<void> {
-    const last = this.#pending ?? this.#underWay;
-    if (this.#write !== undefined) await last?.written.promise.catch(() => undefined);
-  }
-
-  #next(): void {
-    const write = this.#write;
-    if (write === undefined || this.#underWay !== undefined || this.#pending === undefined) return;
-    this.#underWay = this.#pending;
-    void this.#writePending(this.#pending, write).finally(() => {
-      this.#underWay = undefined;
-      this.#next();
-    });
-  }
-
-  /** Never rejects. */
-  async #writePending(batch: Batch, write: Write): Promise<void> {
-    await Promise.resolve(); // a handler mostly appends several lines without waiting for the first
-    this.#pending = undefined;
-    const { resolve, reject } = batch.written;
-    await write([...batch.lines.values()], batch.forget).then(resolve, reject);
-  }
 }

@@ -289,77 +289,72 @@ export function inputFailed(key: string, error: JsonRpcError): HoldfastError {
   );
 }
 
-/** Writes an attempt's questions into its journal, and waits for the answers. */
-export class Questions {
-  readonly #attempt: Attempt;
-  #asked = 0;
-
-  constructor(attempt: Attempt) {
-    this.#attempt = attempt;
-  }
-
-  /** Resolves with the answer's result object; an answered question is not asked again (guarantee 6). */
-  async ask(
-    key: JournalKey,
-    method: InputMethod,
-    params: object,
-    { timeoutMs: ownMs }: Read<QuestionOptions>,
-  ): Promise<unknown> {
-    const { run, tool, services } = this.#attempt;
-    const usualMs = tool.inputTimeoutMs === undefined ? services.options.inputTimeoutMs : tool.inputTimeoutMs;
-    if (!hasMark(params, operatorsOnly)) this.#assertCapability(method, { ...params });
-    const claimed = run.claim(key);
-    this.#assertNotTooMany();
-    const hash = requestHash(method, params);
-    const raw = this.#encode(claimed, params);
-    const entry = run.find(claimed, { kind: "input", method, requestHash: hash, request: raw });
-    if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, answerOf);
-    const question: OutsideWait<"open_input"> = {
-      key: claimed,
-      entry,
-      command: "open_input",
-      method,
-      begin: (deadlineAt) => ({
-        input: { key: claimed, method, params: raw },
-        requestHash: hash,
-        deadlineAt,
-      }),
-      text: raw,
-      timeoutMs: ownMs ?? usualMs ?? undefined,
-      // A timeout that is not the question's own says how long any question may wait, within the life of its task.
-      mustEndInTime: ownMs === undefined ? undefined : `The question "${claimed}"`,
-      late: () => new HoldfastError("input_timeout", `The question "${claimed}" was not answered in time.`),
-    };
-    return this.#attempt.until(question, answerOf);
-  }
-
-  #assertCapability(method: InputMethod, params: Record<string, unknown>): void {
-    const { origin, record } = this.#attempt;
-    const missing = missingForInput(method, params, origin.capabilities);
-    if (missing === undefined) return;
-    throw new HoldfastError(
-      generations[record.generation].undeclared,
-      `The client of this task cannot be asked: it did not declare ${Object.keys(missing).join(", ")}.`,
-      { data: { requiredCapabilities: missing } },
-    );
-  }
-
-  /** An attempt asks all earlier questions again, so its own count is that of its task. */
-  #assertNotTooMany(): void {
-    const { maxInputsPerTask } = this.#attempt.services.options;
-    this.#asked += 1;
-    if (this.#asked <= maxInputsPerTask) return;
-    throw new HoldfastError("limit_reached", `A task can ask at most ${maxInputsPerTask} questions.`);
-  }
-
-  #encode(key: string, params: object): string {
-    const { maxBodyBytes } = this.#attempt.run.setup;
-    const raw = encodeJson(params, `The question "${key}"`, maxBodyBytes);
-    if (Buffer.byteLength(raw) > maxBodyBytes) {
-      throw tooLarge(`The question "${key}"`, maxBodyBytes);
+/**
+ * Asks a question of the handler, and resolves with the answer's result object: through the journal, where an answered question is not asked
+ * again (guarantee 6), or the caller of a run that stays without a task.
+ */
+export async function askQuestion(
+  attempt: Attempt,
+  key: JournalKey,
+  method: InputMethod,
+  params: object,
+  options: Read<QuestionOptions>,
+): Promise<unknown> {
+  const { run, tool, services, direct } = attempt;
+  if (direct?.ask !== undefined) {
+    const { ask } = direct;
+    run.claim(key);
+    if (hasMark(params, operatorsOnly)) {
+      const problem = "so operators cannot see its questions: only those of tasks are stored.";
+      throw new HoldfastError("invalid_request", `This call of "${tool.name}" has no task, ${problem}`);
     }
-    return raw;
+    await run.checkpoint(); // nobody is there to be asked after the answer
+    return run.whileWaiting("question", () => ask(key, method, params, options));
   }
+  if (!attempt.isHeld) await attempt.becomeTask("it cannot ask.");
+  attempt.reports.flush(); // clients see the question with the status text and the progress before it
+  const usualMs = tool.inputTimeoutMs === undefined ? services.options.inputTimeoutMs : tool.inputTimeoutMs;
+  if (!hasMark(params, operatorsOnly)) assertCapability(attempt, method, { ...params });
+  const claimed = run.claim(key);
+  attempt.countQuestion();
+  const hash = requestHash(method, params);
+  const raw = encodeQuestion(claimed, params, run.setup.maxBodyBytes);
+  const entry = run.find(claimed, { kind: "input", method, requestHash: hash, request: raw });
+  if (entry !== undefined && entry.doneAt !== null) return run.replayed(entry, answerOf);
+  const { timeoutMs: ownMs } = options;
+  const question: OutsideWait<"open_input"> = {
+    key: claimed,
+    entry,
+    command: "open_input",
+    method,
+    begin: (deadlineAt) => ({
+      input: { key: claimed, method, params: raw },
+      requestHash: hash,
+      deadlineAt,
+    }),
+    text: raw,
+    timeoutMs: ownMs ?? usualMs ?? undefined,
+    // A timeout that is not the question's own says how long any question may wait, within the life of its task.
+    mustEndInTime: ownMs === undefined ? undefined : `The question "${claimed}"`,
+    late: () => new HoldfastError("input_timeout", `The question "${claimed}" was not answered in time.`),
+  };
+  return attempt.until(question, answerOf);
+}
+
+function assertCapability({ held }: Attempt, method: InputMethod, params: Record<string, unknown>): void {
+  const missing = missingForInput(method, params, held.origin.capabilities);
+  if (missing === undefined) return;
+  throw new HoldfastError(
+    generations[held.record.generation].undeclared,
+    `The client of this task cannot be asked: it did not declare ${Object.keys(missing).join(", ")}.`,
+    { data: { requiredCapabilities: missing } },
+  );
+}
+
+function encodeQuestion(key: string, params: object, maxBytes: number): string {
+  const raw = encodeJson(params, `The question "${key}"`, maxBytes);
+  if (Buffer.byteLength(raw) > maxBytes) throw tooLarge(`The question "${key}"`, maxBytes);
+  return raw;
 }
 
 /** How a question ended: returns the answer's result object, or throws its error. */

@@ -1,7 +1,8 @@
 import { HoldfastError } from "../../task/fault.ts";
 import { backoffProblem, type StoreClock } from "../clock.ts";
+import type { Attempt } from "../execution/attempt.ts";
 import { runStep } from "../execution/step.ts";
-import { StoredReturn, type StepEffects } from "../execution/step-try.ts";
+import { StoredReturn } from "../execution/step-try.ts";
 import type { Run } from "../journal/run.ts";
 import { decodeError, encodeValue } from "../stored-values.ts";
 import { stepOptions, type StepContext, type StepOptions, type TaskContext } from "../tool/task-context.ts";
@@ -37,11 +38,7 @@ interface ThreadStep {
 
 /** Runs a function of a module as a step, on a thread. */
 export async function runThreadStep(
-  {
-    effects,
-    principal,
-    reports,
-  }: Pick<ThreadStep, "principal" | "reports"> & { readonly effects: StepEffects },
+  { attempt, principal, reports }: Pick<ThreadStep, "principal" | "reports"> & { readonly attempt: Attempt },
   key: JournalKey,
   given: ThreadStepOptions,
   input: unknown,
@@ -53,9 +50,9 @@ export async function runThreadStep(
   const { timeoutMs, ...retrying } = options;
   void timeoutMs; // a step that is over waits for its thread
   const name = typeof key === "string" ? key : JSON.stringify(key);
-  const { clock, threads } = effects.services;
-  const step = { run: effects.run, threads, clock, principal, reports, name, options, input };
-  return runStep(effects, key, retrying, (context) => runTry(step, context));
+  const { clock, threads } = attempt.services;
+  const step = { run: attempt.run, threads, clock, principal, reports, name, options, input };
+  return runStep(attempt, key, retrying, (context) => runTry(step, context));
 }
 
 async function runTry(step: ThreadStep, { idempotencyKey, signal }: StepContext): Promise<StoredReturn> {
