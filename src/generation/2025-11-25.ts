@@ -3,7 +3,7 @@
  * the result with `tasks/result`. Pure: from records and params to messages, and back.
  */
 
-import type { GenerationName, TaskRecord, TaskSnapshot, Progress } from "../task/record.ts";
+import type { GenerationName, TaskRecord, TaskSnapshot } from "../task/record.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -12,14 +12,13 @@ import {
   metaOf,
   relationUnder,
   readMilliseconds,
-  logMessage,
+  type WireNotification,
 } from "./message.ts";
 import { keptFrom } from "../task/expiry.ts";
 import { HoldfastError } from "../task/fault.ts";
 import { isTerminal, statusOf, type JsonRpcError } from "../task/outcome.ts";
 import { calledTool, toolMetaOf, type ToolMeta } from "./extensions.ts";
 import type { InputMethod } from "../task/journal.ts";
-import type { LogText } from "../task/task-line.ts";
 
 /** The generation name in records: the protocol version that has tasks in its core. */
 export const generation = "2025-11-25" as const satisfies GenerationName;
@@ -96,6 +95,8 @@ export const {
   entryOf: relatedTask,
   added: withRelatedTask,
   read: relatedTaskOf,
+  progress: progressNotification,
+  log: logNotification,
 } = relationUnder(relatedTaskKey);
 
 export type WireStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
@@ -235,30 +236,7 @@ export function nestedRequest(
   return { method, params: withRelatedTask(augmented, taskId) };
 }
 
-/** A message without a response. */
-export interface WireNotification {
-  readonly jsonrpc: "2.0";
-  readonly method: string;
-  readonly params: JsonObject;
-}
-
 /** A changed task, in full and flat as in `tasks/get` (C-066); its own id is enough to relate it (C-069). */
 export function statusNotification(task: WireTask): WireNotification {
-  return { jsonrpc: "2.0", method: "notifications/tasks/status", params: { ...task } };
-}
-
-/** Progress of a running task, under the progress token of the request that created it (C-106, C-098). */
-export function progressNotification(
-  progressToken: string | number,
-  progress: Progress,
-  taskId: string,
-): WireNotification {
-  const params = withRelatedTask({ progressToken, ...progress }, taskId);
-  return { jsonrpc: "2.0", method: "notifications/progress", params };
-}
-
-/** A log line of a task, with the task's id (C-097). */
-export function logNotification(tool: string, line: LogText, taskId: string): WireNotification {
-  const { method, params } = logMessage(tool, line);
-  return { jsonrpc: "2.0", method, params: withRelatedTask(params, taskId) };
+  return { method: "notifications/tasks/status", params: { ...task } };
 }

@@ -4,6 +4,7 @@
  */
 
 import { HoldfastError } from "../task/fault.ts";
+import type { Progress, TaskRecord } from "../task/record.ts";
 import { logLevels, type LogLevel, type LogText } from "../task/task-line.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -28,15 +29,36 @@ export interface RelatedTask {
   readonly taskId: string;
 }
 
+/** A message without a response. */
+export interface WireNotification {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
 /** How messages of one generation name the task that they belong to: under its own key in `_meta`. */
 export function relationUnder<Key extends string>(key: Key) {
   type Related = { readonly [_ in Key]: RelatedTask };
   const entryOf = (taskId: string): Related => ({ [key]: { taskId } }) as Related;
+  const added = (object: JsonObject, taskId: string): JsonObject => withMeta(object, entryOf(taskId));
   return {
     /** The entry of `_meta`. */
     entryOf,
     /** A result or params that belong to a task. All members stay unchanged; this task replaces any other. */
-    added: (object: JsonObject, taskId: string): JsonObject => withMeta(object, entryOf(taskId)),
+    added,
+    /** Progress of a running task, under the progress token of the request that it is of (C-098, C-106, S-061, S-099). */
+    progress: (
+      progressToken: string | number,
+      progress: Progress,
+      { wireId }: Pick<TaskRecord, "wireId">,
+    ): WireNotification => ({
+      method: "notifications/progress",
+      params: added({ progressToken, ...progress }, wireId),
+    }),
+    /** A line of a task's log (C-097, S-060). */
+    log(line: LogText, { tool, wireId }: Pick<TaskRecord, "tool" | "wireId">): WireNotification {
+      const { method, params } = logMessage(tool, line);
+      return { method, params: added(params, wireId) };
+    },
     /** The id of the task that params or a result belong to, if they name one. */
     read: (object: unknown): string | undefined => {
       const related = metaOf(object)[key];
@@ -114,11 +136,6 @@ export const setLevelMethod = "logging/setLevel";
 
 export const logMethod = "notifications/message";
 
-interface LogMessage {
-  readonly method: string;
-  readonly params: JsonObject;
-}
-
 /** The level that a client names; undefined if it names none. */
 export function logLevelOf(value: unknown): LogLevel | undefined {
   return logLevels.find((level) => level === value);
@@ -133,7 +150,7 @@ export function isAtLeast(least: LogLevel, { level }: Pick<LogText, "level">): b
  * A log line of a tool call as an MCP log message. Clients show string data as it is, and other data as JSON, so a line is sent as its
  * text, together with its data if it has any. A text that only repeats its data, as from a handler written for the SDK, is left out.
  */
-export function logMessage(tool: string, { level, text, data }: LogText): LogMessage {
+export function logMessage(tool: string, { level, text, data }: LogText): WireNotification {
   const said = data === undefined ? text : text === JSON.stringify(data) ? data : { text, data };
   return { method: logMethod, params: { level, logger: tool, data: said } };
 }

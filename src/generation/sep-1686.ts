@@ -3,7 +3,7 @@
  * (`keepAlive`). Pure: from records and params to messages, and back.
  */
 
-import type { GenerationName, TaskRecord, TaskSnapshot, Progress } from "../task/record.ts";
+import type { GenerationName, TaskRecord, TaskSnapshot } from "../task/record.ts";
 import {
   isJsonObject,
   type JsonObject,
@@ -12,7 +12,7 @@ import {
   metaOf,
   relationUnder,
   readMilliseconds,
-  logMessage,
+  type WireNotification,
 } from "./message.ts";
 import { keptFrom } from "../task/expiry.ts";
 import { HoldfastError } from "../task/fault.ts";
@@ -20,7 +20,6 @@ import { type JsonRpcError, statusOf } from "../task/outcome.ts";
 import { errorText } from "../task/status-text.ts";
 import { toolMetaOf, type ToolMeta } from "./extensions.ts";
 import type { InputMethod } from "../task/journal.ts";
-import type { LogText } from "../task/task-line.ts";
 
 /** The generation name in records: the original proposal, in which requestors choose the ids. */
 export const generation = "sep-1686" as const satisfies GenerationName;
@@ -88,6 +87,8 @@ export const {
   entryOf: relatedTask,
   added: withRelatedTask,
   read: relatedTaskOf,
+  progress: progressNotification,
+  log: logNotification,
 } = relationUnder(relatedTaskKey);
 
 /** All statuses of a task (S-025). */
@@ -285,31 +286,7 @@ export function nestedRequest(
 
 export const createdMethod = "notifications/tasks/created";
 
-/** A message without a response. */
-export interface WireNotification {
-  readonly method: string;
-  readonly params: JsonObject;
-}
-
 /** The task exists and can be requested from now on; contains only its id (S-011, S-012). */
 export function createdNotification(taskId: string): WireNotification {
   return { method: createdMethod, params: { _meta: relatedTask(taskId) } };
-}
-
-/** Progress of a request that is a task, under its progress token, until it is answered (S-061, S-099). */
-export function progressNotification(
-  progressToken: string | number,
-  progress: Progress,
-  taskId: string,
-): WireNotification {
-  return {
-    method: "notifications/progress",
-    params: withRelatedTask({ progressToken, ...progress }, taskId),
-  };
-}
-
-/** A log line of a task, with the task's id (S-060). */
-export function logNotification(tool: string, line: LogText, taskId: string): WireNotification {
-  const { method, params } = logMessage(tool, line);
-  return { method, params: withRelatedTask(params, taskId) };
 }

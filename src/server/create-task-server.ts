@@ -9,12 +9,10 @@ import type { Runtime } from "../runtime/runtime.ts";
 import { AuthorServers, serves as isServedBy, type ServerFactory } from "./author-server.ts";
 import { findsAll, scopesOfTasks } from "./named-tasks.ts";
 import { errorsFor, type OnError, refusalOf } from "./faults.ts";
-import { format as plainFormat } from "./sessions/direct-calls.ts";
 import { DispatchedServer } from "./dispatch/dispatch-transport.ts";
 import { extensions, linesAnnouncement, toolsOfRequest } from "./dispatch/merge.ts";
 import { SessionDispatcher } from "./sessions/session-dispatcher.ts";
-import { format as coreFormat } from "./2025-11-25/tasks.ts";
-import { TaskSubscriptions } from "./subscriptions/subscriptions.ts";
+import { sessionSubscriptions } from "./sessions/session-requests.ts";
 import { Dispatcher } from "./2026-07-28/dispatcher.ts";
 import { PipeDispatcher } from "./2026-07-28/pipe-dispatcher.ts";
 import { readMethod } from "./task-resources.ts";
@@ -26,7 +24,6 @@ import { PollingTools } from "./plain/polling-tools.ts";
 import { PlainCalls } from "./plain/plain-calls.ts";
 import type { PlainPolicies } from "./plain/plain-policies.ts";
 import type { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
-import { format as sepFormat } from "./sep-1686/tasks.ts";
 import { calledTool } from "./request.ts";
 import { noSession, onePipe } from "./streams.ts";
 import { ConnectionTraces, RequestTracing, tracedServer } from "./tracing.ts";
@@ -85,11 +82,7 @@ export function createTaskServer({
     );
   }
   const errorOf = errorsFor(onError, legacyErrorCodes);
-  const subscriptions = {
-    core: new TaskSubscriptions(runtime, onError, coreFormat),
-    sep: new TaskSubscriptions(runtime, onError, sepFormat),
-    plain: new TaskSubscriptions(runtime, onError, plainFormat),
-  };
+  const subscriptions = sessionSubscriptions(runtime, onError);
   const { clock, options, telemetry, traces } = runtime;
   const isPollingTool = (tool: string): boolean => policies.pollingTool(tool) !== undefined;
   const rates = new Rates({
@@ -192,7 +185,7 @@ export function createTaskServer({
     },
     amendmentFor,
     get waiting() {
-      return subscriptions.core.waiting + subscriptions.sep.waiting;
+      return Object.values(subscriptions).reduce((sum, { waiting }) => sum + waiting, 0);
     },
     async start() {
       policies.assertNoCollision();

@@ -1,6 +1,6 @@
 import type { Runtime } from "../runtime/runtime.ts";
 import type { ReserveMemory } from "../store/store.ts";
-import { isStopping, isUnknownTask } from "../task/fault.ts";
+import { isStopping } from "../task/fault.ts";
 import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
 import { isTerminal } from "../task/outcome.ts";
 import { generation as plain, type PlainOwner, scopeOf } from "./plain/plain-policies.ts";
@@ -9,7 +9,7 @@ import { isJsonObject } from "../generation/message.ts";
 import { relatedTaskOf, generation as sep } from "../generation/sep-1686.ts";
 import type { TaskResource } from "../generation/extensions.ts";
 import { calledTool } from "./request.ts";
-import { namedResourceOf } from "./task-resources.ts";
+import { namedResourceOf, ofTask } from "./task-resources.ts";
 
 /** Digits and capital letters that people and models do not confuse with one another. */
 const alphabet = "23456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -50,26 +50,16 @@ function grouped(letters: string): string {
 const most = { shown: 20, onPage: 200, pages: 100 };
 
 /** The caller's own task with this reference or id; undefined if there is none, or if it is another caller's. */
-export async function findTask(
+export function findTask(
   runtime: Runtime,
   owner: PlainOwner,
   typed: string,
   reserve: ReserveMemory | undefined,
 ): Promise<TaskSnapshot | undefined> {
-  const { principal, scopes } = owner;
-  const scope = scopeOf(owner);
-  const wireId = readReference(typed);
-  const found =
-    wireId === undefined || scope === undefined
-      ? undefined
-      : await runtime.find({ generation: plain, scope, wireId });
-  try {
-    const requestor = { generation: plain, principal, scopes } as const;
-    return await runtime.get(found ?? typed.trim(), requestor, undefined, reserve);
-  } catch (error) {
-    if (isUnknownTask(error)) return undefined;
-    throw error;
-  }
+  const named = { task: readReference(typed) ?? typed.trim() };
+  return ofTask(runtime, named, { ...owner, generations: [plain] }, (id, requestor) =>
+    runtime.get(id, requestor, undefined, reserve),
+  );
 }
 
 /** The caller's own running tasks, newest first, as many as a model can use; none if nothing is known of the caller. */

@@ -139,20 +139,31 @@ export function resourceNotFound(uri: string): HoldfastError {
   return new HoldfastError("unknown_task", `Resource not found: ${uri}`, { data: { uri } });
 }
 
-async function ofTask<T>(
+/** What `read` finds of a task of the reader's own, which is named as the reader names it; undefined if there is none. */
+export async function ofTask<T>(
   runtime: Runtime,
   { task }: Pick<TaskResource, "task">,
   reader: LineReader,
   read: (id: string, requestor: Requestor) => Promise<T>,
 ): Promise<T | undefined> {
-  const { principal, scopes, generations } = reader;
+  const { principal, scopes } = reader;
   const scope = scopeOf(reader);
-  for (const generation of generations) {
+  return firstKnown(reader.generations, async (generation) => {
     // The names that requestors choose are unique only among their own tasks.
     const hasNames = scope !== undefined && known[generation].requestorsNameTasks;
     const found = hasNames ? await runtime.find({ generation, scope, wireId: task }) : undefined;
+    return read(found ?? task, { generation, principal, scopes });
+  });
+}
+
+/** What `read` finds in the first of these places where the task is known; undefined if there is none. */
+export async function firstKnown<Place, T>(
+  places: readonly Place[],
+  read: (place: Place) => Promise<T>,
+): Promise<T | undefined> {
+  for (const place of places) {
     try {
-      return await read(found ?? task, { generation, principal, scopes });
+      return await read(place);
     } catch (error) {
       if (!isUnknownTask(error)) throw error;
     }

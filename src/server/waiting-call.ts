@@ -5,8 +5,8 @@
  * - Nothing is begun for a caller who has left.
  * - A task stores of its call what `taskCallOf` reads from the request. A form adds terms of its own.
  * - Who leaves while the task is created, and could not find it without the answer, leaves no task behind.
- * - Whoever waits for a task reads it again after each change, in the memory reserved for the answer. A stop of the server does not end the
- *   wait: the task continues in the next process.
+ * - Whoever waits for a task, also by `tasks/result`, reads it again after each change, in the memory reserved for the answer. What is new is
+ *   reported before the answer. A stop of the server does not end the wait: the task continues in the next process.
  * - A run without a task tells its caller the same as one with a task, and its last report goes out before the answer.
  */
 
@@ -17,11 +17,10 @@ import type { Registry } from "../runtime/tool/registry.ts";
 import type { Tool } from "../runtime/tool/tool.ts";
 import { Changes } from "../runtime/wait-for.ts";
 import type { ReserveMemory } from "../store/store.ts";
-import type { LogLevel } from "../task/task-line.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
 import { type OnError, waitOutStop } from "./faults.ts";
-import { DirectReports } from "./log-messages.ts";
+import { type DirectCall, DirectReports } from "./log-messages.ts";
 import { type Answer, callerOf, originOf, progressTokenOf, receivedBy, type ToolRequest } from "./request.ts";
 
 /** The sender of a call, as its task stores it. */
@@ -85,27 +84,20 @@ export async function answerWithTask(
   return form.answer(created);
 }
 
-/** The stream of a call, for what a handler reports while it has no task. */
-export interface ReportStream {
-  /** From which level on its client wants log messages now; undefined: it wants none. */
-  logLevel(): LogLevel | undefined;
-  notify(method: string, params: object): void;
-}
-
-/** Does `work`, whose handler reports to the caller until it ends. */
+/** Does `work`, whose handler reports to the caller, as long as it has no task, until it ends. */
 export async function reporting<T>(
   runtime: Runtime,
   tool: Tool,
   { params }: ToolRequest,
-  stream: ReportStream,
+  stream: Pick<DirectCall, "logLevel" | "notify">,
   work: (listener: Required<CallListener>) => Promise<T>,
 ): Promise<T> {
+  const { clock } = runtime;
   const reports = new DirectReports({
-    clock: runtime.clock,
+    ...stream,
+    clock,
     tool: tool.name,
     progressToken: progressTokenOf(params),
-    logLevel: () => stream.logLevel(),
-    notify: (method, said) => stream.notify(method, said),
   });
   try {
     return await work(reports);
@@ -142,20 +134,32 @@ export function runDirectly(
  */
 const sideBySideMs = 20;
 
+/** Those who follow the task of a waiting request: it reads the task for all of them. */
+export interface Attendance {
+  /** Calls `changed` when the task may look different to one of them; returns a function that stops that. */
+  readonly watch: (changed: () => void) => () => void;
+  /** Resolves when they have been sent what is new in this state. */
+  readonly report: (snapshot: TaskSnapshot) => Promise<void>;
+  /** The request waits no longer. */
+  readonly leave: () => void;
+}
+
 export interface WaitOptions {
   readonly runtime: Runtime;
   readonly onError: OnError;
   readonly task: TaskRecord;
   /** Sends the caller what the task reports before its answer, now and after each change. */
   readonly report: (snapshot: TaskSnapshot) => Promise<void>;
+  /** As that of its `Attendance`; left out: calls `changed` when the task has changed. */
+  readonly watch?: Attendance["watch"] | undefined;
   /** Called with the task after that; returns whether the caller can be answered. */
   readonly isAnswerable: (snapshot: TaskSnapshot) => boolean;
   /** As that of the call. */
   readonly reserve?: ReserveMemory | undefined;
   /** Aborts when the caller leaves. */
   readonly signal: AbortSignal;
-  /** Aborts when the caller has waited long enough. */
-  readonly deadline: AbortSignal;
+  /** Aborts when the caller has waited long enough; left out: never. */
+  readonly deadline?: AbortSignal;
 }
 
 /**
@@ -164,7 +168,7 @@ export interface WaitOptions {
  */
 export async function waitForTask(options: WaitOptions): Promise<TaskSnapshot> {
   const { runtime, isAnswerable, signal, deadline } = options;
-  const either = AbortSignal.any([signal, deadline]);
+  const either = deadline === undefined ? signal : AbortSignal.any([signal, deadline]);
   for (;;) {
     const snapshot = await readUntil(isAnswerable, options, either);
     if (snapshot.task.finishedAt !== null) return snapshot;
@@ -179,11 +183,11 @@ export async function waitForTask(options: WaitOptions): Promise<TaskSnapshot> {
 /** Reads the task now and after each change. */
 async function readUntil(
   isEnd: (snapshot: TaskSnapshot) => boolean,
-  { runtime, onError, task, report, reserve }: WaitOptions,
+  { runtime, onError, task, report, watch, reserve }: WaitOptions,
   signal: AbortSignal,
 ): Promise<TaskSnapshot> {
   const changes = new Changes();
-  const unwatch = runtime.watch([task.id], changes.changed);
+  const unwatch = watch?.(changes.changed) ?? runtime.watch([task.id], changes.changed);
   const patience = { clock: runtime.clock, onError };
   const read = async (): Promise<TaskSnapshot> => {
     const snapshot = await runtime.get(task.id, task, undefined, reserve);

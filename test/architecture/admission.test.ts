@@ -3,7 +3,8 @@ import { sourceFiles } from "../source-files.ts";
 import { codeOnly } from "./parse-imports.ts";
 
 // Whatever comes over HTTP reaches a handler through `Admission.admit`: a POST, each message of a batch, a resumed request. The compiler sees
-// to it, as long as what leads to handlers takes what only `admit` makes; and these tests see to that.
+// to it, as long as what leads to handlers takes what only `admit` makes; and these tests see to that. On stdio and other transports, each
+// message passes `PipeTransport`, and leaves it through `#admit` alone.
 
 const sources = new Map(
   [...(await sourceFiles("src", [".ts"]))].map(([path, text]) => [path, codeOnly(text)]),
@@ -51,6 +52,34 @@ it("each way into Messages, and into a session, takes an admitted request", () =
   expect(incoming).toMatch(/interface Incoming \{\n\s*readonly admitted: Admitted;/);
   expect(incoming).toMatch(/\bfetch\(incoming: Incoming\)/);
   expect(incoming).toMatch(/\bpoll\?\(incoming: Incoming\)/);
+});
+
+it("servers are connected to nothing but a session of HTTP and a pipe", () => {
+  expect(filesWith(/\.openSession\(/)).toEqual([
+    "src/server/http/sessions/requests.ts",
+    "src/server/http/sessions/session.ts",
+    "src/server/serve-transport.ts",
+  ]);
+  expect(textOf("src/server/serve-transport.ts")).toMatch(/\bsession\.connect\(new PipeTransport\(/);
+  expect(filesWith(/\bserveSdk\(/)).toEqual(["src/server/stdio/serve-stdio.ts"]);
+  const stdio = textOf("src/server/stdio/serve-stdio.ts");
+  expect(stdio).toMatch(/\bconst transport = new ListenTransport\(wire,/);
+  expect(stdio).toMatch(/\bserveSdk\([^]*? \{\n\s*transport,/);
+  expect(filesWith(/\bextends PipeTransport\b/)).toEqual(["src/server/stdio/listen-transport.ts"]);
+});
+
+it("a message leaves a pipe through #admit alone", () => {
+  const pipe =
+    /^export class PipeTransport [^]*?^\}/m.exec(textOf("src/server/serve-transport.ts"))?.[0] ?? "";
+  expect(pipe).toMatch(/\bonmessage: \(message, extra\) => \{\n.*?this\.#admit\(message, extra\)/);
+  const admit = /^ {2}async #admit\([^]*?^ {2}\}/m.exec(pipe)?.[0] ?? "";
+  const passed = /\bthis\.(?:received|onmessage\?\.)\(/g;
+  const received = /^ {2}protected received\([^]*?^ {2}\}/m.exec(pipe)?.[0] ?? "";
+  expect(pipe.match(passed)?.length).toBe(
+    (admit.match(passed)?.length ?? NaN) + (received.match(passed)?.length ?? NaN),
+  );
+  expect(admit.match(/\bthis\.received\(/g)).toHaveLength(1);
+  expect(pipe.match(/\bthis\.#admit\(/g)).toHaveLength(1);
 });
 
 it("the tasks of 2026-07-28 are handled for what was admitted, and for the one client of a pipe", () => {

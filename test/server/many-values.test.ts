@@ -6,7 +6,7 @@ import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
 import { expect, it, onTestFinished } from "vitest";
 import { NodeCount } from "../../src/server/limits.ts";
-import { BoundedInput } from "../../src/server/stdio/serve-stdio.ts";
+import { BoundedLines } from "../../src/server/stdio/serve-stdio.ts";
 import { text } from "../kit/messages.ts";
 import { serve } from "../kit/server.ts";
 import { SessionClient } from "../kit/session-client.ts";
@@ -116,22 +116,26 @@ it("refuses such a message on stdio to whoever sent it, and goes on", async () =
   expect(errors).toEqual([]);
 });
 
-it("hands on everything else byte by byte, however it is cut", () =>
+/** The lines of what arrives in parts of `size` bytes. */
+function readLines(sent: string, { maxBytes = 100, size = 100 } = {}): unknown[] {
+  const lines = new BoundedLines({ maxNodes: 1_000, maxBytes });
+  const bytes = Buffer.from(sent);
+  const read: unknown[] = [];
+  for (let from = 0; from < bytes.length; from += size)
+    read.push(...lines.add(bytes.subarray(from, from + size)));
+  return read;
+}
+
+it("hands on everything else as it is, however it is cut", () =>
   fc.assert(
-    fc.asyncProperty(
+    fc.property(
       fc.array(
         fc.string({ unit: "binary" }).map((line) => line.replaceAll("\n", " ").replace(/^\uFEFF+/, "")),
       ),
       fc.integer({ min: 1, max: 7 }),
-      async (lines, size) => {
-        const stdin = new PassThrough();
-        const input = new BoundedInput(stdin, { maxNodes: 1_000, maxBytes: Infinity }, () => undefined);
-        const sent = Buffer.from(lines.map((line) => `${line}\n`).join(""));
-        for (let from = 0; from < sent.length; from += size) stdin.write(sent.subarray(from, from + size));
-        stdin.end();
-        const parts: Buffer[] = [];
-        for await (const part of input) parts.push(part as Buffer);
-        expect(Buffer.concat(parts).equals(sent)).toBe(true);
+      (lines, size) => {
+        const sent = lines.map((line) => `${line}\n`).join("");
+        expect(readLines(sent, { maxBytes: Infinity, size })).toEqual(lines);
       },
     ),
     { numRuns: 50 },
@@ -161,28 +165,24 @@ it("refuses a line that is too long on stdio, and goes on", async () => {
   );
 });
 
-it.each([1, 2, 3, 100])("skips a byte order mark, which comes in parts of %i bytes", async (size) => {
-  const stdin = new PassThrough();
-  const input = new BoundedInput(stdin, { maxNodes: 1_000, maxBytes: 100 }, () => undefined);
-  const sent = Buffer.from(`\uFEFF{"a":"\uFEFF"}\n\uFEFF{}\n`);
-  for (let from = 0; from < sent.length; from += size) stdin.write(sent.subarray(from, from + size));
-  stdin.end();
-  const parts: Buffer[] = [];
-  for await (const part of input) parts.push(part as Buffer);
-  expect(Buffer.concat(parts).toString()).toBe('{"a":"\uFEFF"}\n{}\n');
+it.each([1, 2, 3, 100])("skips a byte order mark, which comes in parts of %i bytes", (size) => {
+  expect(readLines(`\uFEFF{"a":"\uFEFF"}\n\uFEFF{}\n`, { size })).toEqual(['{"a":"\uFEFF"}', "{}"]);
+});
+
+it("finds the id of a request that is too long, also after a byte order mark", () => {
+  const line = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"x":"${"x".repeat(100)}"}}\n`;
+  const fault = "The message is larger than 100 bytes.";
+  expect(readLines(`${line}\uFEFF${line}{}\n`, { size: 20 })).toEqual([
+    { id: 7, fault },
+    { id: 7, fault },
+    "{}",
+  ]);
 });
 
 it.each([
-  ["only spaces were cut off", `{"a":1}${" ".repeat(20)}`],
-  ["only spaces and the last brace were", `{"a":1${" ".repeat(20)}}`],
-])("leaves no message of a line that is too long, even if %s", async (_, line) => {
-  const stdin = new PassThrough();
-  const refused: unknown[] = [];
-  const input = new BoundedInput(stdin, { maxNodes: 1_000, maxBytes: 20 }, (id) => refused.push(id));
-  stdin.end(`${line}\n{"b":2}\n`);
-  const parts: Buffer[] = [];
-  for await (const part of input) parts.push(part as Buffer);
-  const [first = "", second] = Buffer.concat(parts).toString().split("\n");
-  expect(() => JSON.parse(first) as unknown).toThrow(SyntaxError);
-  expect([second, refused]).toEqual(['{"b":2}', [null]]);
+  ["only spaces would be cut off", `{"a":1}${" ".repeat(20)}`],
+  ["only spaces and the last brace would be", `{"a":1${" ".repeat(20)}}`],
+])("leaves no message of a line that is too long, even if %s", (_, line) => {
+  const fault = "The message is larger than 20 bytes.";
+  expect(readLines(`${line}\n{"b":2}\n`, { maxBytes: 20 })).toEqual([{ id: null, fault }, '{"b":2}']);
 });

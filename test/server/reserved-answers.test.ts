@@ -119,6 +119,7 @@ it.each(["tasks/get", "tasks/result"])(
       for (let message = await pipe.next(); message?.["id"] !== "w";) message = await pipe.next();
     }
     stdout.unpipe(lines);
+    while (reads.now > 0) await setImmediate(); // by who follows the task
     Object.assign(reads, { most: 0, all: 0 });
     for (let id = 0; id < requests; id++) {
       if (method === "tasks/get") pipe.send(id, method, { taskId });

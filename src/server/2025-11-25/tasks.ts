@@ -18,7 +18,7 @@ import {
   readIdempotencyKey,
   withQuestionKey,
 } from "../../generation/extensions.ts";
-import { type JsonObject, metaOf, readTaskId } from "../../generation/message.ts";
+import { type JsonObject, metaOf } from "../../generation/message.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { isRepeatable, type Tool } from "../../runtime/tool/tool.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -27,28 +27,18 @@ import { answerWithTask, taskCallOf } from "../waiting-call.ts";
 import { notRepeatable, toolNotFound } from "../faults.ts";
 import { refusedAsTask } from "../plain/plain-policies.ts";
 import { getTask, requestorWith, type TaskMethods, type TaskSession } from "../sessions/task-session.ts";
+import type { SessionContext } from "../sessions/session-context.ts";
 import { askClient } from "../connection/ask-client.ts";
 import type { NotificationFormat } from "../subscriptions/subscribers.ts";
 
-/** The tool that is called, and its caller. */
-export interface Called {
-  /** Undefined for a tool that is not ours. */
-  readonly tool: Tool | undefined;
-  readonly isPollingTool: boolean;
-  /** Whether tasks of 2025-11-25 were declared to the client. */
-  readonly hasCore: boolean;
-  /** Whether the client has no tasks. */
-  readonly isPlain: boolean;
-  /** Whether it has asked for tasks: other calls of it that could have one have one, too. */
-  readonly hasUsedTasks: boolean;
-  readonly capabilities: JsonObject;
-  /** Refuses calls that could ask for a task and do not (C-029). */
-  readonly requireTasks: boolean;
-}
-
 /** Throws the fault of a call, also of an author's own tool, before its arguments are validated (A-29). */
-export function refuseCall(params: JsonObject, called: Called): void {
-  const { tool, isPollingTool, hasCore, isPlain, hasUsedTasks, capabilities, requireTasks } = called;
+export function refuseCall(
+  params: JsonObject,
+  tool: Tool | undefined,
+  isPollingTool: boolean,
+  { client, core, services }: SessionContext,
+): void {
+  const { hasCore, isPlain, hasUsedTasks } = client;
   const name = typeof params["name"] === "string" ? params["name"] : "without a name";
   const mode = tool?.task ?? "forbidden";
   const asTask = hasCore && params["task"] !== undefined;
@@ -59,14 +49,14 @@ export function refuseCall(params: JsonObject, called: Called): void {
   if (!asTask && mode === "required") {
     throw new HoldfastError("method_not_found", `Tool ${name} runs only as a task.`);
   }
-  if (!asTask && mode === "optional" && requireTasks && hasCore) {
+  if (!asTask && mode === "optional" && services.requireTasks && hasCore) {
     throw new HoldfastError("invalid_request", "This server requires params.task on tools/call.");
   }
   const isFound = mode === "optional" && !hasUsedTasks && hasIdempotencyKey(params);
   const mayRunTwice = tool !== undefined && isRepeatable(tool);
   if (!asTask && !isFound && !mayRunTwice && isRepeat(params)) throw notRepeatable(name);
   if (!asTask || tool === undefined) return;
-  const refusal = refusedAsTask(tool, capabilities);
+  const refusal = refusedAsTask(tool, core.connection.capabilities);
   if (refusal !== undefined) throw refusal;
   readTaskParams(params);
 }
@@ -117,9 +107,9 @@ export function taskCreated(
 
 /** Tasks of 2025-11-25 send their status, progress and log. Their questions name the task, and have a key. */
 export const format: NotificationFormat = {
-  state: (snapshot) => statusNotification(wireTask(snapshot.task)),
+  state: (task) => statusNotification(wireTask(task)),
   progress: progressNotification,
-  log: (line, { tool, wireId }) => logNotification(tool, line, wireId),
+  log: logNotification,
   ask: (question, { wireId, key }) =>
     askClient({
       ...question,
@@ -130,26 +120,26 @@ export const format: NotificationFormat = {
 
 /** How the methods about one task are answered. */
 export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
-  async "tasks/get"(request, session) {
-    const id = await session.find(readTaskId("tasks/get", request.params));
-    return { result: { ...wireTask((await getTask(session, id, request)).task) } };
-  },
+  "tasks/get": async (about) => ({ result: { ...wireTask((await getTask(about)).task) } }),
 
-  async "tasks/result"({ id: request, params, signal, access, trace, reserve }, session) {
-    const { connection, subscriptions } = session;
-    const id = await session.find(readTaskId("tasks/result", params));
-    const over = AbortSignal.any([signal, connection.lost(request, signal)]);
-    const wait = { connection, request, signal: over, reserve };
-    const finished = await subscriptions.finished(id, requestorWith(session, access), wait);
+  async "tasks/result"({ id, request, session, requestor }) {
+    const { connection, subscriptions, runtime } = session;
+    const { id: asking, reserve, trace } = request;
+    const signal = AbortSignal.any([request.signal, connection.lost(asking, request.signal)]);
+    const finished = await subscriptions.finished(id, requestor, {
+      connection,
+      request: asking,
+      signal,
+      reserve,
+    });
     trace?.about(id);
-    session.runtime.retrieved(finished.task, "tasks/result");
+    runtime.retrieved(finished.task, "tasks/result");
     return taskResult(finished);
   },
 
-  async "tasks/cancel"({ params, access, trace }, session) {
-    const id = await session.find(readTaskId("tasks/cancel", params));
-    const { task, cancelled } = await session.runtime.cancelNow(id, requestorWith(session, access));
-    trace?.about(id);
+  async "tasks/cancel"({ id, request, session, requestor }) {
+    const { task, cancelled } = await session.runtime.cancelNow(id, requestor);
+    request.trace?.about(id);
     return { result: { ...cancelResult(task, cancelled) } };
   },
 };

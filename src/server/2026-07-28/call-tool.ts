@@ -15,6 +15,7 @@ import type { Ask, Runtime, TaskCall } from "../../runtime/runtime.ts";
 import type { Tool, Prepare } from "../../runtime/tool/tool.ts";
 import { HoldfastError, tooLarge } from "../../task/fault.ts";
 import { answerWithTask, type CallForm, reporting, runDirectly, taskCallOf } from "../waiting-call.ts";
+import type { Prepared } from "../plain/call-tasks.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import { becomesTask, missingForQuestion, type RequestStream } from "./admission.ts";
 import { type Answer, type Caller, callerOf, completeAnswerOf, type ToolRequest } from "../request.ts";
@@ -103,7 +104,7 @@ async function callPlain(
 }
 
 /** The fault of a last round that came before with other answers: its key is not one that the caller knows. */
-function usedWithOtherAnswers(once: Once | undefined): (error: unknown) => never {
+function usedWithOtherAnswers(once: Prepared["once"]): (error: unknown) => never {
   return (error) => {
     if (once === undefined || !(error instanceof HoldfastError) || error.code !== "idempotency_conflict")
       throw error;
@@ -130,15 +131,8 @@ function taskCall(
   };
 }
 
-/** What makes the last round of a call the same call when it is sent again: the state that it answers is used once. */
-export interface Once {
-  readonly idempotencyKey: string;
-  readonly answers: unknown;
-}
-
 /** The result of a tool's `prepare`: an answer that ends this request, or the raw JSON that it prepared, if any. */
-export type Preparation =
-  { readonly answer: Answer } | { readonly prepared: string | null; readonly once?: Once };
+export type Preparation = { readonly answer: Answer } | Prepared;
 
 /** What one round hands to the next. Entries and not objects, since a key may be any string, `__proto__` too. */
 interface Exchange {

@@ -105,19 +105,14 @@ interface Content {
 async function askByAnswer(
   runtime: Runtime,
   { task, inputs }: TaskSnapshot,
-  { params, principal, capabilities }: RoundCall,
+  params: JsonObject,
+  { principal, capabilities }: Caller,
 ): Promise<Answer> {
   const asked = inputs.filter((input) => canBeAsked(input, capabilities));
   const questions = asked.map((input) => ({ ...input, params: JSON.parse(input.params) as JsonObject }));
   const content: Content = { task: task.id, generation: task.generation };
   const state = await sealState(runtime, bindingOf(params, principal), content);
   return { result: { ...inputRequiredResult(questions, state) } };
-}
-
-export interface RoundCall {
-  readonly params: JsonObject;
-  readonly principal: string | null;
-  readonly capabilities: JsonObject;
 }
 
 /**
@@ -162,9 +157,10 @@ function bindingOf(params: JsonObject, principal: string | null): Binding {
 export function plainCall(
   runtime: Runtime,
   request: ToolRequest,
-  { capabilities, principal, logLevel }: Caller,
+  caller: Caller,
   stream: RequestStream,
 ): PlainCall {
+  const { capabilities, principal, logLevel } = caller;
   const { params, signal } = request;
   const progressToken = progressTokenOf(params);
   const arrivedAt = runtime.clock.elapsed();
@@ -174,7 +170,7 @@ export function plainCall(
     capabilities,
     client: clientNameIn((params["_meta"] as JsonObject | undefined)?.[CLIENT_INFO_META_KEY]),
     answerOf: completeAnswerOf,
-    askByAnswer: (snapshot) => askByAnswer(runtime, snapshot, { params, principal, capabilities }),
+    askByAnswer: (snapshot) => askByAnswer(runtime, snapshot, params, caller),
     logLevel: () => logLevel,
     log: (message) => stream.notify(logMethod, message),
     hasProgressToken: progressToken !== undefined,

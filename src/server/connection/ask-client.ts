@@ -1,8 +1,8 @@
 import { clientCancels, takesTasks } from "../../generation/2025-11-25.ts";
-import { isJsonObject, withMeta } from "../../generation/message.ts";
+import { isJsonObject } from "../../generation/message.ts";
 import { followClientTask } from "./client-task.ts";
 import { ofTask, type Reply } from "./connection.ts";
-import { orWithdrawn, type Question } from "./question.ts";
+import { type Question, replyTo } from "./question.ts";
 
 /**
  * Asks the client and resolves with its reply. If the client declares that it takes such a request as a task, it becomes one
@@ -20,12 +20,7 @@ export async function askClient(question: Question): Promise<Reply> {
   const asked = asTask
     ? connection.ask(method, { ...own, task: {} }, stream, { requiredScopes })
     : connection.ask(method, own, stream, question);
-  const reply = await orWithdrawn(asked, signal, () => {
-    const withdrawal = { requestId: asked.id, reason: "The question is no longer open." };
-    const { related } = question; // the withdrawal names the task that the question is of, too (C-098)
-    const message = related === undefined ? withdrawal : withMeta(withdrawal, related);
-    connection.notify("notifications/cancelled", message, stream);
-  });
+  const reply = await replyTo(question, asked, stream);
   const task = asTask && "result" in reply ? reply.result["task"] : undefined;
   // A client may also answer without a task.
   if (!isJsonObject(task) || typeof task["taskId"] !== "string") return asTask ? ofTask(reply) : reply;

@@ -27,7 +27,7 @@ export async function followClientTask(
     });
   let task = created;
   for (;;) {
-    if (task["status"] === "working") await pause(pauseOf(task));
+    if (task["status"] === "working") await pause(pauseOf(task["pollInterval"]));
     const method = task["status"] === "working" ? "tasks/get" : "tasks/result";
     // If the task waits for input, its questions come on the stream of `tasks/result` (C-093).
     const terms = method === "tasks/result" ? question : { requiredScopes };
@@ -67,8 +67,9 @@ export async function inTime(
   }
 }
 
-function pauseOf({ pollInterval }: JsonObject): number {
-  const ms = typeof pollInterval === "number" ? pollInterval : interval.usual;
+/** The pause before the next poll, for the interval that the client named. */
+export function pauseOf(named: unknown): number {
+  const ms = typeof named === "number" ? named : interval.usual;
   return Math.min(Math.max(ms, interval.shortest), interval.longest);
 }
 

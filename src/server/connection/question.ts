@@ -1,6 +1,7 @@
 import type { RequestId } from "@modelcontextprotocol/server";
 import { type JsonObject, withMeta } from "../../generation/message.ts";
 import type { Clock } from "../../runtime/clock.ts";
+import { whenAborted } from "../../runtime/wait-for.ts";
 import type { InputMethod } from "../../task/journal.ts";
 import type { Connection, Reply, ReplyTerms, SentRequest } from "./connection.ts";
 import { refusedMeta } from "../../generation/extensions.ts";
@@ -27,6 +28,19 @@ export interface Question extends ReplyTerms {
   readonly onTaskCreated?: () => void;
 }
 
+/** The reply to a question sent on `stream`. When it is no longer open, the client hears of that, and the signal's reason is thrown. */
+export function replyTo(
+  { connection, signal, related }: Question,
+  asked: SentRequest,
+  stream: RequestId | undefined,
+): Promise<Reply> {
+  return orWithdrawn(asked, signal, () => {
+    const withdrawal = { requestId: asked.id, reason: "The question is no longer open." };
+    const message = related === undefined ? withdrawal : withMeta(withdrawal, related); // it names the task, too (C-098)
+    connection.notify("notifications/cancelled", message, stream);
+  });
+}
+
 /** The reply, unless the signal aborts before it: then `withdraw` runs, and the reason is thrown. */
 export async function orWithdrawn(
   asked: SentRequest,
@@ -34,17 +48,15 @@ export async function orWithdrawn(
   withdraw: () => void,
 ): Promise<Reply> {
   const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => {
+  const stop = whenAborted(signal, () => {
     asked.forget();
     withdraw();
     aborted.reject(signal.reason as Error);
-  };
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort(); // no event follows
+  });
   try {
     return await Promise.race([asked.reply, aborted.promise]);
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    stop();
   }
 }
 

@@ -235,9 +235,14 @@ export class TaskStream {
   /** Sends the SDK's acknowledgement completed, and from then on what is pushed. */
   acknowledge(message: JsonObject): void {
     const params = isJsonObject(message["params"]) ? message["params"] : {};
-    const { accepted, pushes } = this.#listening;
+    const { accepted } = this.#listening;
     this.out.write(messageEvent({ ...message, params: acknowledgedTasks(params, accepted) }));
-    for (const each of pushes) this.#push(each).catch((error: unknown) => this.#failed(error));
+    const pushed = this.#listening.push(this.#id, async (next) => {
+      await this.out.drained();
+      const made = await next();
+      if (made !== undefined) this.out.write(messageEvent(made));
+    });
+    pushed.catch((error: unknown) => this.#failed(error));
   }
 
   /** Sends what the SDK sends for the same request without what it asks of us, which ends the stream. */
@@ -258,14 +263,6 @@ export class TaskStream {
       await this.out.drained();
     }
     if (!onlyTasks) this.end();
-  }
-
-  async #push(pushes: Listening["pushes"][number]): Promise<void> {
-    while (await pushes.changed()) {
-      await this.out.drained();
-      const message = await pushes.next(this.#id);
-      if (message !== undefined) this.out.write(messageEvent(message));
-    }
   }
 
   /** Tells the client that the stream ended: it listens again and gets the current states. */

@@ -9,13 +9,13 @@ import type { TaskRecord } from "../../task/record.ts";
 import { taskCallOf } from "../waiting-call.ts";
 import { askable, generation, type PlainCall, scopeOf } from "./plain-policies.ts";
 import { callKeys, furtherKey, isCallKey, isKeyOf, type CallKeys } from "../../runtime/call-keys.ts";
-import { type Deliveries, type Joins, retryMs } from "./delivery.ts";
+import { type Deliveries, retryMs } from "./delivery.ts";
 import { newReference } from "../named-tasks.ts";
 
 /** What the tool's `prepare` returned, if it ran in rounds of the call, before there is a task. */
 export interface Prepared {
   readonly prepared: string | null;
-  /** What identifies the round in which it was prepared, if there were several. */
+  /** What makes the last of several rounds the same call when it is sent again: the state that it answers is used once. */
   readonly once?: { readonly idempotencyKey: string; readonly answers: unknown };
 }
 
@@ -45,12 +45,12 @@ const mostTries = 20;
 export class CallTasks {
   readonly #runtime: Runtime;
   readonly #claims: KeyClaims;
-  readonly #joins: Joins;
+  readonly #deliveries: Deliveries;
 
-  constructor(runtime: Runtime, deliveries: Deliveries, joins: Joins) {
+  constructor(runtime: Runtime, deliveries: Deliveries) {
     this.#runtime = runtime;
     this.#claims = new KeyClaims(runtime, deliveries);
-    this.#joins = joins;
+    this.#deliveries = deliveries;
   }
 
   /**
@@ -89,7 +89,7 @@ export class CallTasks {
         const found = (await this.#earlier(others, opening.call)) ?? (await this.#create(key, opening));
         if (found.isNew) return { ...found, release: () => undefined };
         const terms = { key: found.task.idempotencyKey ?? key, alone: false, signal };
-        const joined = await this.#joins.join(found.task, terms);
+        const joined = await this.#deliveries.join(found.task, terms);
         if (joined.kind === "joined") return { isNew: false, ...joined };
       } catch (error) {
         if (!isUnreadable(error)) throw error;
@@ -123,7 +123,7 @@ export class CallTasks {
         if (found === undefined) {
           if (id !== undefined) tried.gone.add(id);
         } else {
-          const joined = await this.#joins.join(found.task, { key, alone: true, signal });
+          const joined = await this.#deliveries.join(found.task, { key, alone: true, signal });
           if (joined.kind === "joined") {
             const both = (): void => {
               release();

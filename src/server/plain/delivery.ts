@@ -21,6 +21,22 @@ export interface Waiting {
   leave(): void;
 }
 
+/** How a call wants to join a task. */
+export interface JoinTerms {
+  /** The idempotency key that the task must have. */
+  readonly key: string;
+  /** Whether no other call may wait for it. */
+  readonly alone: boolean;
+  /** Aborts when the caller leaves. */
+  readonly signal: AbortSignal;
+}
+
+/** What became of that; `awaited` in another process, `gone`: it was delivered, cancelled or deleted. */
+export type Joined =
+  | { readonly kind: "joined"; readonly task: TaskRecord; readonly release: () => void }
+  | { readonly kind: "awaited"; readonly task: TaskRecord }
+  | { readonly kind: "gone" };
+
 /** A task that calls wait for in this process, or whose result is being delivered from here. */
 interface Delivery {
   task: TaskRecord;
@@ -155,6 +171,60 @@ export class Deliveries {
     }
   }
 
+  /** An answer that is on its way to another caller is waited for: the task may be free then, or gone. `release` as in `Opened`. */
+  async join(found: TaskRecord, { key, alone, signal }: JoinTerms): Promise<Joined> {
+    const { id } = found;
+    const changes = new Changes();
+    const unwatch = this.#runtime.watch([id], changes.changed);
+    try {
+      for (;;) {
+        await this.settled(id);
+        changes.forget();
+        const joined = await this.#tryToJoin(found, { key, alone });
+        if (joined.kind !== "awaited" || joined.task.finishedAt === null) return joined;
+        await changes.next(signal);
+      }
+    } catch (error) {
+      if (isUnknownTask(error)) return { kind: "gone" };
+      throw error;
+    } finally {
+      unwatch();
+    }
+  }
+
+  /** The caller knows the task other than by making the same call. If the store cannot record its wait, it still gets the result. */
+  async enter(task: TaskRecord): Promise<void> {
+    if (!isCallKey(task.idempotencyKey) || task.finishedAt !== null) return;
+    try {
+      await this.#runtime.join(task.id, task, { alone: false });
+    } catch (error) {
+      if (!isUnknownTask(error) && !isStopping(error)) this.#onError(error);
+    }
+  }
+
+  async #tryToJoin(found: TaskRecord, terms: Pick<JoinTerms, "key" | "alone">): Promise<Joined> {
+    const release = this.arrive(found);
+    // Others know already that calls wait here.
+    if (!terms.alone && found.finishedAt === null && this.isKnown(found.id)) {
+      return { kind: "joined", task: found, release };
+    }
+    let isJoined = false;
+    try {
+      const task = await this.#runtime.join(found.id, found, terms);
+      if (task === "released") return { kind: "gone" };
+      if (task === "awaited")
+        return { kind: "awaited", task: (await this.#runtime.get(found.id, found)).task };
+      if (task.state === "cancelled") {
+        await this.release(task); // there is no result
+        return { kind: "gone" };
+      }
+      isJoined = true;
+      return { kind: "joined", task, release };
+    } finally {
+      if (!isJoined) release();
+    }
+  }
+
   #of(task: TaskRecord): Delivery {
     const delivery = this.#deliveries.get(task.id) ?? {
       task,
@@ -261,87 +331,4 @@ function isKeyed({ idempotencyKey }: TaskRecord): boolean {
 
 function isAwaited({ callers }: Delivery): boolean {
   return [...callers.keys()].some((call) => call.isWaitedFor());
-}
-
-/** How a call wants to join a task. */
-export interface JoinTerms {
-  /** The idempotency key that the task must have. */
-  readonly key: string;
-  /** Whether no other call may wait for it. */
-  readonly alone: boolean;
-  /** Aborts when the caller leaves. */
-  readonly signal: AbortSignal;
-}
-
-/** What became of that; `awaited` in another process, `gone`: it was delivered, cancelled or deleted. */
-export type Joined =
-  | { readonly kind: "joined"; readonly task: TaskRecord; readonly release: () => void }
-  | { readonly kind: "awaited"; readonly task: TaskRecord }
-  | { readonly kind: "gone" };
-
-/** Lets calls wait for tasks of other calls, and tells other processes about it. */
-export class Joins {
-  readonly #runtime: Runtime;
-  readonly #deliveries: Deliveries;
-  readonly #onError: OnError;
-
-  constructor(runtime: Runtime, deliveries: Deliveries, onError: OnError) {
-    this.#runtime = runtime;
-    this.#deliveries = deliveries;
-    this.#onError = onError;
-  }
-
-  /** An answer that is on its way to another caller is waited for: the task may be free then, or gone. `release` as in `Opened`. */
-  async join(found: TaskRecord, { key, alone, signal }: JoinTerms): Promise<Joined> {
-    const { id } = found;
-    const changes = new Changes();
-    const unwatch = this.#runtime.watch([id], changes.changed);
-    try {
-      for (;;) {
-        await this.#deliveries.settled(id);
-        changes.forget();
-        const joined = await this.#tryToJoin(found, { key, alone });
-        if (joined.kind !== "awaited" || joined.task.finishedAt === null) return joined;
-        await changes.next(signal);
-      }
-    } catch (error) {
-      if (isUnknownTask(error)) return { kind: "gone" };
-      throw error;
-    } finally {
-      unwatch();
-    }
-  }
-
-  /** The caller knows the task other than by making the same call. If the store cannot record its wait, it still gets the result. */
-  async enter(task: TaskRecord): Promise<void> {
-    if (!isCallKey(task.idempotencyKey) || task.finishedAt !== null) return;
-    try {
-      await this.#runtime.join(task.id, task, { alone: false });
-    } catch (error) {
-      if (!isUnknownTask(error) && !isStopping(error)) this.#onError(error);
-    }
-  }
-
-  async #tryToJoin(found: TaskRecord, terms: Pick<JoinTerms, "key" | "alone">): Promise<Joined> {
-    const release = this.#deliveries.arrive(found);
-    // Others know already that calls wait here.
-    if (!terms.alone && found.finishedAt === null && this.#deliveries.isKnown(found.id)) {
-      return { kind: "joined", task: found, release };
-    }
-    let isJoined = false;
-    try {
-      const task = await this.#runtime.join(found.id, found, terms);
-      if (task === "released") return { kind: "gone" };
-      if (task === "awaited")
-        return { kind: "awaited", task: (await this.#runtime.get(found.id, found)).task };
-      if (task.state === "cancelled") {
-        await this.#deliveries.release(task); // there is no result
-        return { kind: "gone" };
-      }
-      isJoined = true;
-      return { kind: "joined", task, release };
-    } finally {
-      if (!isJoined) release();
-    }
-  }
 }

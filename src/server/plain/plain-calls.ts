@@ -18,7 +18,7 @@ import {
   type PlainCall,
   type PlainPolicies,
 } from "./plain-policies.ts";
-import { Deliveries, Joins, type Waiting } from "./delivery.ts";
+import { Deliveries, type Waiting } from "./delivery.ts";
 import { ticket, workSoFar } from "./ticket.ts";
 import { isAtLeast, logMessage, type JsonObject } from "../../generation/message.ts";
 import type { Clock } from "../../runtime/clock.ts";
@@ -41,7 +41,6 @@ export class PlainCalls {
   readonly #runtime: Runtime;
   readonly #onError: OnError;
   readonly #deliveries: Deliveries;
-  readonly #joins: Joins;
   readonly #tasks: CallTasks;
 
   constructor(runtime: Runtime, policies: PlainPolicies, onError: OnError) {
@@ -49,8 +48,7 @@ export class PlainCalls {
     this.#runtime = runtime;
     this.#onError = onError;
     this.#deliveries = new Deliveries(runtime, policies.graceMs, onError);
-    this.#joins = new Joins(runtime, this.#deliveries, onError);
-    this.#tasks = new CallTasks(runtime, this.#deliveries, this.#joins);
+    this.#tasks = new CallTasks(runtime, this.#deliveries);
   }
 
   /**
@@ -120,7 +118,7 @@ export class PlainCalls {
 
   async #enter(task: TaskRecord, call: PlainCall): Promise<Waiting> {
     const release = this.#deliveries.arrive(task);
-    await this.#joins.enter(task);
+    await this.#deliveries.enter(task);
     const waiting = this.#deliveries.wait(task, call);
     release();
     return waiting;
@@ -132,12 +130,12 @@ export class PlainCalls {
     const arrivedAt = clock.elapsed();
     const { signal, trace } = call.request;
     trace?.about(task.id);
-    const over = new AbortController();
     const deadline = new AbortController();
     const cancelDeadline =
       policy === "ticket" ? clock.after(this.#deadlineOf(task, call), () => deadline.abort()) : undefined;
     const log = new CallLog(this.#runtime, task, call);
     const keepAlive = new KeepAlive(clock, (report) => call.progress(report), sent);
+    const attendance = call.attend?.(task);
     let last: TaskSnapshot | undefined;
     const isAnswerable = (snapshot: TaskSnapshot): boolean => {
       last = snapshot;
@@ -145,11 +143,14 @@ export class PlainCalls {
       return snapshot.task.finishedAt !== null || needsItsCaller(snapshot, call);
     };
     try {
-      call.attend?.(task.id, task, over.signal);
-      const report = (snapshot: TaskSnapshot): Promise<void> => log.upTo(snapshot.task);
+      const report = async (snapshot: TaskSnapshot): Promise<void> => {
+        await log.upTo(snapshot.task);
+        await attendance?.report(snapshot);
+      };
       const { reserve } = call.request;
       const services = { runtime: this.#runtime, onError: this.#onError, reserve };
-      const wait = { ...services, task, report, isAnswerable, signal, deadline: deadline.signal };
+      const watch = attendance?.watch;
+      const wait = { ...services, task, report, watch, isAnswerable, signal, deadline: deadline.signal };
       return await this.#answer(await waitForTask(wait), call, policy, follower);
     } catch (error) {
       if (!signal.aborted && deadline.signal.aborted && error === deadline.signal.reason) {
@@ -164,7 +165,7 @@ export class PlainCalls {
       waiting.leave();
       cancelDeadline?.();
       keepAlive.stop();
-      over.abort();
+      attendance?.leave();
     }
   }
 

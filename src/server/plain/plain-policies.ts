@@ -8,11 +8,11 @@ import { type Settings, settingsOf } from "../../options/options.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
 import { pollingToolOptions, type PollingToolOptions } from "../tasks-options.ts";
 import { deadlineOfHost, type ClientName, type HostTimeouts, type SeenPatience } from "./patience.ts";
-import type { Requestor } from "../../runtime/runtime.ts";
 import type { Outcome } from "../../task/outcome.ts";
-import type { TaskSnapshot } from "../../task/record.ts";
+import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import type { Answer, ToolRequest } from "../request.ts";
+import type { Attendance } from "../waiting-call.ts";
 
 /** What the model can answer with a polling tool if the client cannot be asked. */
 const answeredByModel: readonly string[] = ["elicitation", "sampling"];
@@ -248,8 +248,8 @@ export interface PlainCall {
   joined?(task: string): void;
   /** The answer in the form of the revision. */
   answerOf(outcome: Outcome): Answer;
-  /** Asks the client the open questions of the task until the signal aborts; left out if `askByAnswer` does it. */
-  attend?(id: string, requestor: Requestor, signal: AbortSignal): void;
+  /** Asks the client what the task asks, as long as the call waits for it; left out if `askByAnswer` does it. */
+  attend?(task: TaskRecord): Attendance;
   /** The answer that asks the open questions (MRTR): the client makes the call again with their answers. */
   askByAnswer?(snapshot: TaskSnapshot): Promise<Answer>;
   /** From which level on its client wants log messages now; undefined: it wants none. */

@@ -14,6 +14,7 @@ import {
 } from "../../generation/sep-1686.ts";
 import type { Runtime, TaskCall } from "../../runtime/runtime.ts";
 import { HoldfastError, isUnknownTask, unknownTask } from "../../task/fault.ts";
+import { whenAborted } from "../../runtime/wait-for.ts";
 import { refusedAsTask, scopeOf } from "../plain/plain-policies.ts";
 import type { TaskSession } from "../sessions/task-session.ts";
 import type { OtherRequest, Registry } from "../../runtime/tool/registry.ts";
@@ -196,22 +197,21 @@ export class ForwardedRequests {
     }: Pick<DispatchContext, "forward"> & { answer: PromiseWithResolvers<object>; cancelled: AbortSignal },
   ): Promise<object> {
     const { closing } = this.#session.connection;
-    const onCancelled = (): void => {
-      forward({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: request.id } });
-      answer.reject(cancelled.reason);
-    };
-    const onClosing = (): void =>
-      answer.reject(new HoldfastError("internal", "The connection that sent the request has closed."));
-    cancelled.addEventListener("abort", onCancelled, { once: true });
-    closing.addEventListener("abort", onClosing, { once: true });
+    cancelled.throwIfAborted();
+    const stops = [
+      whenAborted(cancelled, () => {
+        forward({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: request.id } });
+        answer.reject(cancelled.reason);
+      }),
+      whenAborted(closing, () =>
+        answer.reject(new HoldfastError("internal", "The connection that sent the request has closed.")),
+      ),
+    ];
     try {
-      cancelled.throwIfAborted();
-      if (closing.aborted) onClosing();
-      else forward(request);
+      if (!closing.aborted) forward(request);
       return await answer.promise;
     } finally {
-      cancelled.removeEventListener("abort", onCancelled);
-      closing.removeEventListener("abort", onClosing);
+      for (const stop of stops) stop();
     }
   }
 }
@@ -273,15 +273,13 @@ export async function answerAtEnd(
   const progressToken = progressTokenOf(params);
   const failed = new AbortController();
   // After a cancel, wait on until the task has ended: else its questions would be asked again on another stream.
-  const onAbort = (): void => {
+  const stop = whenAborted(signal, () => {
     if (connection.closing.aborted) return;
     cancelTask(session, created.task.id).catch((error: unknown) => failed.abort(error));
-  };
-  signal.addEventListener("abort", onAbort, { once: true });
+  });
   try {
-    if (signal.aborted) onAbort();
     // If the stream of the request breaks, questions use another one of the connection.
-    else subscriptions.follow(created, requestor, { connection, progressToken: undefined });
+    if (!signal.aborted) subscriptions.follow(created, requestor, { connection, progressToken: undefined });
     const over = AbortSignal.any([connection.closing, connection.lost(id, signal), failed.signal]);
     const wait = { connection, request: id, signal: over, progressToken };
     const finished = await subscriptions.finished(created.task.id, requestor, wait);
@@ -291,6 +289,6 @@ export async function answerAtEnd(
     if (!failed.signal.aborted) signal.throwIfAborted();
     throw error;
   } finally {
-    signal.removeEventListener("abort", onAbort);
+    stop();
   }
 }

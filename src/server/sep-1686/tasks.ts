@@ -13,37 +13,30 @@ import {
   type TasksMethod,
 } from "../../generation/sep-1686.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { getTask, requestorWith, type TaskMethods } from "../sessions/task-session.ts";
+import { getTask, type TaskMethods } from "../sessions/task-session.ts";
 import { withQuestionKey } from "../../generation/extensions.ts";
 import { askClient } from "../connection/ask-client.ts";
+import { inTime, pauseOf } from "../connection/client-task.ts";
 import type { NotificationFormat } from "../subscriptions/subscribers.ts";
-import { type JsonObject, withMeta, readTaskId } from "../../generation/message.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { waitFor } from "../../runtime/wait-for.ts";
-import { inTime } from "../connection/client-task.ts";
 import { ofTask, type Reply, type ReplyTerms } from "../connection/connection.ts";
-import { orWithdrawn, type Question } from "../connection/question.ts";
+import { type Question, replyTo } from "../connection/question.ts";
 
 /** How the methods about one task are answered. */
 export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
-  async "tasks/get"(request, session) {
-    const id = await session.find(readTaskId("tasks/get", request.params));
-    return { result: { ...getTaskResult(await getTask(session, id, request)) } };
-  },
+  "tasks/get": async (about) => ({ result: { ...getTaskResult(await getTask(about)) } }),
 
-  async "tasks/result"({ params, access, trace, reserve }, session) {
-    const id = await session.find(readTaskId("tasks/result", params));
-    const snapshot = await session.runtime.get(id, requestorWith(session, access), undefined, reserve);
-    trace?.about(id);
+  async "tasks/result"({ id, request, session, requestor }) {
+    const snapshot = await session.runtime.get(id, requestor, undefined, request.reserve);
+    request.trace?.about(id);
     const result = taskResult(snapshot);
     session.runtime.retrieved(snapshot.task, "tasks/result");
     return { result };
   },
 
-  async "tasks/delete"({ params, access, trace }, session) {
+  async "tasks/delete"({ id, name, request, session, requestor }) {
     const { runtime } = session;
-    const taskId = readTaskId("tasks/delete", params);
-    const id = await session.find(taskId);
-    const requestor = requestorWith(session, access);
     if (requestor.generation !== generation) {
       await runtime.get(id, requestor);
       throw new HoldfastError(
@@ -52,8 +45,8 @@ export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
       );
     }
     const kept = await runtime.delete(id, requestor);
-    trace?.about(id);
-    return { result: { ...deleteTaskResult(taskId, kept) } };
+    request.trace?.about(id);
+    return { result: { ...deleteTaskResult(name, kept) } };
   },
 };
 
@@ -63,7 +56,7 @@ export const methods: TaskMethods<Exclude<TasksMethod, "tasks/list">> = {
  */
 export const format: NotificationFormat = {
   progress: progressNotification,
-  log: (line, { tool, wireId }) => logNotification(tool, line, wireId),
+  log: logNotification,
   ask(question, { wireId, key }) {
     const { connection, method, params, clock, mayBeTask = true } = question;
     const takes = mayBeTask && method !== "roots/list" && declaresTask(connection.capabilities, method);
@@ -77,15 +70,12 @@ export const format: NotificationFormat = {
   },
 };
 
-/** The poll interval if the client names no pollFrequency, and its bounds, in ms. */
-const interval = { usual: 1_000, shortest: 100, longest: 60_000 };
-
 /**
  * Asks the client for a task with this id, and resolves with what comes first: the reply to the question, or, once the
  * client has announced the task, the result that polls find (S-016, S-017). Rejects as `askClient` does.
  */
 export async function askAsTask(question: Question, taskId: string): Promise<Reply> {
-  const { connection, method, params, via, signal, related = {} } = question;
+  const { connection, method, params, via, signal } = question;
   signal.throwIfAborted();
   const created = Promise.withResolvers<void>();
   const unlisten = connection.onTaskNotification((name, about) => {
@@ -94,10 +84,7 @@ export async function askAsTask(question: Question, taskId: string): Promise<Rep
   const over = new AbortController();
   const stream = via();
   const asked = connection.ask(method, params, stream, question);
-  const replied = orWithdrawn(asked, signal, () => {
-    const withdrawal = { requestId: asked.id, reason: "The question is no longer open." };
-    connection.notify("notifications/cancelled", withMeta(withdrawal, related), stream);
-  });
+  const replied = replyTo(question, asked, stream);
   const polled = created.promise.then(() => {
     question.onTaskCreated?.();
     return pollReply({ ...question, signal: over.signal }, taskId);
@@ -133,15 +120,10 @@ async function pollReply(question: Question, taskId: string): Promise<Reply> {
       case "cancelled": // by the user, on the client: not asked again
         return { error: { code: -32603, message: errorOf(task) } };
     }
-    await waitFor((done) => clock.after(pauseOf(task), done), signal);
+    await waitFor((done) => clock.after(pauseOf(task["pollFrequency"]), done), signal);
   }
 }
 
 function errorOf({ error, status }: JsonObject): string {
   return typeof error === "string" ? error : `The client's task is ${String(status)}.`;
-}
-
-function pauseOf({ pollFrequency }: JsonObject): number {
-  const ms = typeof pollFrequency === "number" ? pollFrequency : interval.usual;
-  return Math.min(Math.max(ms, interval.shortest), interval.longest);
 }

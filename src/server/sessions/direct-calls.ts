@@ -3,11 +3,9 @@ import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
 import { type Answer, answerOf, progressTokenOf, type ToolRequest } from "../request.ts";
 import { askClient } from "../connection/ask-client.ts";
-import type { Connection } from "../connection/connection.ts";
 import { cannotAsk, departureByReason, lacking, type PlainCall } from "../plain/plain-policies.ts";
 import type { NotificationFormat } from "../subscriptions/subscribers.ts";
-import type { SessionServices } from "./session-context.ts";
-import type { TaskSubscriptions } from "../subscriptions/subscriptions.ts";
+import type { SessionContext } from "./session-context.ts";
 import { missingForInput, type InputMethod } from "../../task/journal.ts";
 import { inputFailed } from "../../runtime/questions/questions.ts";
 import { HoldfastError } from "../../task/fault.ts";
@@ -23,26 +21,22 @@ export const format: NotificationFormat = {
 
 /** Waits for the task of a call that asks for none; rejects with a `HoldfastError`. */
 export async function waitForCall(
-  { plain, subscriptions }: SessionServices,
+  context: SessionContext,
   tool: Tool,
   request: ToolRequest,
-  connection: Connection,
 ): Promise<Answer> {
   const validated = await validateArguments(tool, request.params["arguments"]);
   if (!validated.ok) return answerOf(validated.outcome);
-  return plain.call(tool, plainCall(request, connection, subscriptions.plain));
+  return context.services.plain.call(tool, plainCall(request, context));
 }
 
 /**
  * A call of a client without tasks. Its questions are requests on the stream of the call, or of an equal call whose client can be reached. If the stream breaks, the client
  * may resume it. If it does not, the call ends, and its task continues.
  */
-export function plainCall(
-  request: ToolRequest,
-  connection: Connection,
-  questions: TaskSubscriptions,
-): PlainCall {
+export function plainCall(request: ToolRequest, { core, services }: SessionContext): PlainCall {
   const { id, params, signal } = request;
+  const { connection } = core;
   const { principal, streams, capabilities } = connection;
   const progressToken = progressTokenOf(params);
   return {
@@ -53,10 +47,7 @@ export function plainCall(
     patience: connection.patience,
     answerOf,
     joined: (task) => streams.joined?.(id, task),
-    attend: (task, requestor, over) => {
-      const wait = { connection, request: id, signal: over };
-      questions.finished(task, requestor, wait).catch(() => undefined); // the call fails with the same fault
-    },
+    attend: (task) => services.subscriptions.plain.attend(task, task, { connection, request: id }),
     logLevel: () => connection.logLevel,
     log: (message) => connection.notify(logMethod, message, id),
     hasProgressToken: progressToken !== undefined,
@@ -75,11 +66,11 @@ export function plainCall(
 
 /** Answers a call without a task: progress, log messages and questions go out on the stream of the call. */
 export async function runCall(
-  { runtime }: SessionServices,
+  { services, core: { connection } }: SessionContext,
   tool: Tool,
   request: ToolRequest,
-  connection: Connection,
 ): Promise<Answer> {
+  const { runtime } = services;
   const { id, params, signal } = request;
   const { capabilities } = connection;
   const missing = lacking(tool, capabilities);

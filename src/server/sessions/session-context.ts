@@ -127,7 +127,7 @@ export interface SessionServices {
   readonly plain: PlainCalls;
   readonly pollingTools: PollingTools;
   /** Which connections are notified of tasks of 2025-11-25, and of SEP-1686, and asked the questions of calls without tasks. */
-  readonly subscriptions: Readonly<Record<"core" | "sep" | "plain", TaskSubscriptions>>;
+  readonly subscriptions: Readonly<Record<SessionGeneration | "plain", TaskSubscriptions>>;
   readonly forwarder: RequestForwarder;
   /** Refuses calls that could ask for a task and do not (C-029). */
   readonly requireTasks: boolean;
@@ -139,6 +139,7 @@ export interface SessionServices {
 
 /** One connection of an earlier revision. */
 export interface SessionContext {
+  readonly services: SessionServices;
   readonly client: Client;
   readonly core: TaskSession;
   /** Undefined for a client that cannot have tasks of SEP-1686. */

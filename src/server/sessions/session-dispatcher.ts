@@ -15,6 +15,7 @@ import type { Amend, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-t
 import { initializeResult, recognisedMsOfAsked, sessionTools, withTemplates } from "../dispatch/merge.ts";
 import { refusalOf } from "../faults.ts";
 import { cancelNamed, ForwardedRequests, sepSessionOf } from "../sep-1686/forwarded-requests.ts";
+import { firstKnown } from "../task-resources.ts";
 import { memoryFor, type ReserveAnswer, type Streams } from "../streams.ts";
 import type { RequestTracing } from "../tracing.ts";
 import { accessOf, Client, type SessionContext, type SessionServices } from "./session-context.ts";
@@ -45,14 +46,15 @@ export class SessionDispatcher implements WireDispatcher {
   ) {
     const { runtime, rates, subscriptions, forwarder } = services;
     const connection = new Connection(principal, streams);
-    const session = sepSessionOf({ runtime, subscriptions: subscriptions.sep, rates, connection });
+    const session = sepSessionOf({ runtime, subscriptions: subscriptions[sepGeneration], rates, connection });
     this.#services = services;
     this.#connection = connection;
     this.#context = {
+      services,
       client: new Client(connection, session !== undefined),
       core: {
         runtime,
-        subscriptions: subscriptions.core,
+        subscriptions: subscriptions[core],
         rates,
         connection,
         requestor: { generation: core, principal },
@@ -63,7 +65,7 @@ export class SessionDispatcher implements WireDispatcher {
       access,
       serves,
     };
-    this.#requests = new SessionRequests(this.#context, services);
+    this.#requests = new SessionRequests(this.#context);
   }
 
   /** Undefined before the handshake. */
@@ -143,21 +145,16 @@ export class SessionDispatcher implements WireDispatcher {
     const { principal, streams } = connection;
     const ids = (await runtime.sessions?.tasksOf(streams.sessionKey ?? "", mostFollowed)) ?? [];
     for (const id of ids) {
-      for (const [generation, tasks] of [
-        [core, subscriptions.core],
-        [sepGeneration, subscriptions.sep],
-      ] as const) {
+      const following = firstKnown([core, sepGeneration] as const, async (generation) => {
         const requestor = { generation, principal };
-        try {
-          const created = await runtime.get(id, requestor, "unasked");
-          streams.needs?.(created.task.requiredScopes);
-          const { progressToken } = await runtime.originOf(id, requestor);
-          tasks.follow(created, requestor, { connection, progressToken, isTakenUp: true });
-        } catch (error) {
-          // It may be of another generation, or the next process takes it up.
-          if (!isUnknownTask(error) && !isStopping(error)) this.#services.onError(error);
-        }
-      }
+        const created = await runtime.get(id, requestor, "unasked");
+        streams.needs?.(created.task.requiredScopes);
+        const { progressToken } = await runtime.originOf(id, requestor);
+        subscriptions[generation].follow(created, requestor, { connection, progressToken, isTakenUp: true });
+      });
+      await following.catch((error: unknown) => {
+        if (!isStopping(error)) this.#services.onError(error); // else the next process takes it up
+      });
     }
   }
 

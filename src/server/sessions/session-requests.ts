@@ -10,11 +10,19 @@ import {
   taskMethods as sepTaskMethods,
   wireTask as sepTask,
 } from "../../generation/sep-1686.ts";
-import { type JsonObject, listResult } from "../../generation/message.ts";
-import { HoldfastError, isUnknownTask } from "../../task/fault.ts";
-import { methods as coreMethods, createTask, refuseCall, taskCreated } from "../2025-11-25/tasks.ts";
+import { type JsonObject, listResult, readTaskId } from "../../generation/message.ts";
+import { HoldfastError, unknownTask } from "../../task/fault.ts";
+import type { Runtime } from "../../runtime/runtime.ts";
+import {
+  createTask,
+  format as coreFormat,
+  methods as coreMethods,
+  refuseCall,
+  taskCreated,
+} from "../2025-11-25/tasks.ts";
+import type { OnError } from "../faults.ts";
 import type { Answer, MessageContext, ToolRequest, TransportInfo } from "../request.ts";
-import { methods as sepMethods } from "../sep-1686/tasks.ts";
+import { format as sepFormat, methods as sepMethods } from "../sep-1686/tasks.ts";
 import {
   accessOf,
   listMethod,
@@ -22,8 +30,8 @@ import {
   type SessionGeneration,
   type SessionServices,
 } from "./session-context.ts";
-import { plainCall, runCall, waitForCall } from "./direct-calls.ts";
-import { listPage, type TaskMethods, type TaskSession } from "./task-session.ts";
+import { format as plainFormat, plainCall, runCall, waitForCall } from "./direct-calls.ts";
+import { listPage, requestorWith, type TaskMethods, type TaskSession } from "./task-session.ts";
 import type { Origin, TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { sentElsewhere } from "../../task/unanswered.ts";
 import { departureByReason, generation as plain, type PollingToolKind } from "../plain/plain-policies.ts";
@@ -34,16 +42,17 @@ import {
   refuseCall as refuseSepCall,
 } from "../sep-1686/forwarded-requests.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
-import { LineSubscriptions } from "../subscriptions/subscriptions.ts";
+import type { NotificationFormat } from "../subscriptions/subscribers.ts";
+import { LineSubscriptions, TaskSubscriptions } from "../subscriptions/subscriptions.ts";
 import {
+  firstKnown,
   followedResourceOf,
   readTaskResource,
   subscribeMethod,
   taskResourceOf,
   unsubscribeMethod,
 } from "../task-resources.ts";
-import type { DispatchContext, Handle } from "../dispatch/dispatch-transport.ts";
-import type { ReserveMemory } from "../../store/store.ts";
+import type { Handle } from "../dispatch/dispatch-transport.ts";
 import { isReplay } from "../streams.ts";
 
 /**
@@ -65,70 +74,61 @@ interface Form {
   readonly methods: Partial<TaskMethods<string>>;
   /** A task in a list. */
   readonly shown: (task: TaskRecord) => object;
+  readonly format: NotificationFormat;
 }
 
 const forms: Readonly<Record<SessionGeneration, Form>> = {
-  [coreGeneration]: { methods: coreMethods, shown: coreTask },
-  [sepGeneration]: { methods: sepMethods, shown: sepTask },
+  [coreGeneration]: { methods: coreMethods, shown: coreTask, format: coreFormat },
+  [sepGeneration]: { methods: sepMethods, shown: sepTask, format: sepFormat },
 };
+
+/** Who is notified of tasks of each generation, and asked the questions of calls without tasks. */
+export function sessionSubscriptions(runtime: Runtime, onError: OnError): SessionServices["subscriptions"] {
+  const ofTasks = ({ format }: Pick<Form, "format">): TaskSubscriptions =>
+    new TaskSubscriptions(runtime, onError, format);
+  return {
+    [coreGeneration]: ofTasks(forms[coreGeneration]),
+    [sepGeneration]: ofTasks(forms[sepGeneration]),
+    [plain]: ofTasks({ format: plainFormat }),
+  };
+}
 
 const methods: ReadonlySet<string> = new Set([...coreTaskMethods, ...sepTaskMethods]);
 
-/** A request about tasks. */
-interface Asked {
-  readonly method: string;
-  readonly form: SessionGeneration;
-  readonly request: ToolRequest;
-}
+/** Answers a request; rejects with its fault. */
+type Work = (request: ToolRequest) => Promise<Answer>;
 
-/** Answers the requests about tasks on one connection. */
-class VisibleTasks {
-  readonly #context: SessionContext;
-
-  constructor(context: SessionContext) {
-    this.#context = context;
-  }
-
-  /** How a request is answered, which rejects with its fault; undefined for one that is not about tasks. */
-  work(method: string, params: JsonObject): ((request: ToolRequest) => Promise<Answer>) | undefined {
-    if (!methods.has(method)) return undefined;
-    const { client } = this.#context;
-    const { generations } = client;
-    const form = client.formOf(method, params);
-    return (request) => this.#answer({ method, form, request }, generations);
-  }
-
-  async #answer(asked: Asked, seen: ReadonlySet<SessionGeneration>): Promise<Answer> {
-    const { session } = this.#context.sep ?? {};
-    if (session !== undefined && session.cancels.size > 0) await Promise.allSettled(session.cancels);
-    if (asked.method === listMethod) return list(asked, this.#sessions(asked, await this.#caughtUp(seen)));
-    try {
-      return await first(asked, this.#sessions(asked, seen));
-    } catch (error) {
-      if (!isUnknownTask(error)) throw error;
-      const now = await this.#caughtUp(seen);
-      if (now.size === seen.size) throw error;
-      return first(asked, this.#sessions(asked, now));
-    }
-  }
-
-  /** With the generation that the client has just used in another process, if it has. */
-  async #caughtUp(seen: ReadonlySet<SessionGeneration>): Promise<ReadonlySet<SessionGeneration>> {
-    const { client, core: session } = this.#context;
-    const { catchUp } = session.connection.streams;
-    if (catchUp === undefined || seen.size === Object.keys(forms).length) return seen;
-    await catchUp();
-    return client.generations;
-  }
-
-  /** Of these generations; the one in whose form the request is answered comes first. */
-  #sessions({ form }: Asked, seen: ReadonlySet<SessionGeneration>): readonly Seen[] {
-    const sessions = { [coreGeneration]: this.#context.core, [sepGeneration]: this.#context.sep?.session };
-    return [...new Set([form, ...seen])].flatMap((generation) => {
+/** How a request about tasks is answered; undefined for one that is about something else. */
+function taskWork(context: SessionContext, method: string, params: JsonObject): Work | undefined {
+  if (!methods.has(method)) return undefined;
+  const { client, sep, core } = context;
+  const form = client.formOf(method, params);
+  const seen = client.generations;
+  const sessions = { [coreGeneration]: core, [sepGeneration]: sep?.session };
+  /** With tasks of these generations; the one in whose form the request is answered comes first. */
+  const sessionsOf = (generations: ReadonlySet<SessionGeneration>): readonly Seen[] =>
+    [...new Set([form, ...generations])].flatMap((generation) => {
       const session = sessions[generation];
       return session === undefined ? [] : [{ generation, session }];
     });
-  }
+  /** With the generation that the client has just used in another process, if it has. */
+  const caughtUp = async (): Promise<readonly Seen[]> => {
+    const { catchUp } = core.connection.streams;
+    if (catchUp === undefined || seen.size === Object.keys(forms).length) return sessionsOf(seen);
+    await catchUp();
+    return sessionsOf(client.generations);
+  };
+  return async (request) => {
+    await Promise.allSettled(sep?.session.cancels ?? []);
+    if (method === listMethod) return list(request, await caughtUp());
+    const known = sessionsOf(seen);
+    const answer = await aboutTask(method, request, known);
+    if (answer !== undefined) return answer;
+    const now = await caughtUp();
+    const later = now.length > known.length ? await aboutTask(method, request, now) : undefined;
+    if (later === undefined) throw unknownTask();
+    return later;
+  };
 }
 
 interface Seen {
@@ -136,36 +136,35 @@ interface Seen {
   readonly session: TaskSession;
 }
 
-async function list({ method, request }: Asked, seen: readonly Seen[]): Promise<Answer> {
+async function list(request: ToolRequest, seen: readonly Seen[]): Promise<Answer> {
   const [form] = seen;
   const sessions = seen.map(({ session }) => session);
   // Where callers are not told apart, tasks are a caller's own only by its session (A-39, C-010, C-011).
   const listed = sessions.filter(
     ({ scope, requestor }) => scope !== undefined || requestor.principal !== null,
   );
-  if (form === undefined || listed.length === 0) throw notFound(method);
-  const { runtime } = form.session;
-  const parts = listed.map(({ requestor, scope }) => {
-    return { requestor: { ...requestor, scopes: request.access?.scopes }, scope };
-  });
-  const { tasks, nextCursor } = await listPage(runtime, parts, request.params);
+  if (form === undefined || listed.length === 0) throw notFound(listMethod);
+  const parts = listed.map((session) => ({
+    requestor: requestorWith(session, request.access),
+    scope: session.scope,
+  }));
+  const { tasks, nextCursor } = await listPage(form.session.runtime, parts, request.params);
   return { result: { ...listResult(tasks.map(forms[form.generation].shown), nextCursor) } };
 }
 
-/** Answers with the first task of that name; rejects with `unknown_task` if there is none. */
-async function first({ method, request }: Asked, seen: readonly Seen[]): Promise<Answer> {
+/** Answers with the first task of that name; undefined if there is none. */
+async function aboutTask(
+  method: string,
+  request: ToolRequest,
+  seen: readonly Seen[],
+): Promise<Answer | undefined> {
   const answering = seen.map(({ generation }) => forms[generation].methods[method]).find(Boolean);
   if (answering === undefined) throw notFound(method);
-  let unknown: unknown;
-  for (const { session } of seen) {
-    try {
-      return await answering(request, session);
-    } catch (error) {
-      if (!isUnknownTask(error)) throw error;
-      unknown = error;
-    }
-  }
-  throw unknown;
+  const name = readTaskId(method, request.params);
+  return firstKnown(seen, async ({ session }) => {
+    const id = await session.find(name);
+    return answering({ id, name, request, session, requestor: requestorWith(session, request.access) });
+  });
 }
 
 function notFound(method: string): HoldfastError {
@@ -178,104 +177,32 @@ interface Found {
   readonly origin: Origin;
 }
 
-/** Requests that another process has received in this session, mostly one that has ended, and has not answered. */
-class EarlierRequests {
-  readonly #context: SessionContext;
-  readonly #services: SessionServices;
-
-  constructor(context: SessionContext, services: SessionServices) {
-    this.#context = context;
-    this.#services = services;
-  }
-
-  /**
-   * Answers a request with the task that it created, or with the one that it joined. Only the id of `request` is known. Rejects with
-   * `stream_lost` if no task stores it.
-   */
-  async answer(request: ToolRequest, joined?: string): Promise<Answer> {
-    const { core: session, sep } = this.#context;
-    const { plain: calls, subscriptions, runtime } = this.#services;
-    const { scopes } = request.access ?? {};
-    const found = await this.#find(request.id, joined, scopes, request.reserve);
-    if (found === undefined) throw sentElsewhere();
-    const { snapshot, origin } = found;
-    const { task } = snapshot;
-    session.connection.streams.needs?.(task.requiredScopes, request.id);
-    const { progressToken } = origin;
-    const params = progressToken === undefined ? {} : { _meta: { progressToken } };
-    const asked = { ...request, params };
-    const tool = runtime.registry.handlerOf(task);
-    if (task.generation === plain)
-      return calls.resume(task, tool, plainCall(asked, session.connection, subscriptions.plain));
-    if (task.generation === coreGeneration) return taskCreated(snapshot, tool, asked, session);
-    if (sep === undefined) throw sentElsewhere();
-    return answerAtEnd(snapshot, asked, sep.session);
-  }
-
-  /** The client does not wait for the answer any more. */
-  async cancelled(request: RequestId, reason: unknown, scopes?: readonly string[]): Promise<void> {
-    const { sep } = this.#context;
-    const found = await this.#find(request, undefined, scopes);
-    if (found === undefined) return;
-    const { task } = found.snapshot;
-    if (task.finishedAt !== null) return;
-    if (task.generation === plain) {
-      await this.#services.plain.leave(task, departureByReason(reason));
-    } else if (task.generation === sepGeneration && sep !== undefined) {
-      await cancelTask(sep.session, task.id);
-    }
-  }
-
-  async #find(
-    request: RequestId,
-    joined?: string,
-    scopes?: readonly string[],
-    reserve?: ReserveMemory,
-  ): Promise<Found | undefined> {
-    const { runtime } = this.#services;
-    const { principal, streams } = this.#context.core.connection;
-    const [made] = (await runtime.sessions?.tasksOf(streams.sessionKey ?? "", 1, request)) ?? [];
-    const id = joined ?? made;
-    if (id === undefined) return undefined;
-    for (const generation of [plain, coreGeneration, sepGeneration] as const) {
-      const requestor = { generation, principal, scopes };
-      try {
-        const snapshot = await runtime.get(id, requestor, "unasked", reserve);
-        return { snapshot, origin: await runtime.originOf(id, requestor) };
-      } catch (error) {
-        if (!isUnknownTask(error)) throw error; // else it is of another generation, or gone
-      }
-    }
-    return undefined;
-  }
+/** A request that another process has received in this session, mostly one that has ended, and has not answered. */
+async function findEarlier(
+  { core, services }: SessionContext,
+  { id: request, access, reserve }: Pick<ToolRequest, "id" | "access" | "reserve">,
+  joined?: string,
+): Promise<Found | undefined> {
+  const { runtime } = services;
+  const { principal, streams } = core.connection;
+  const [made] = (await runtime.sessions?.tasksOf(streams.sessionKey ?? "", 1, request)) ?? [];
+  const id = joined ?? made;
+  if (id === undefined) return undefined;
+  return firstKnown([plain, coreGeneration, sepGeneration] as const, async (generation) => {
+    const requestor = { generation, principal, scopes: access?.scopes };
+    const snapshot = await runtime.get(id, requestor, "unasked", reserve);
+    return { snapshot, origin: await runtime.originOf(id, requestor) };
+  });
 }
-
-/** What the transport knows of a request. */
-function requestOf({
-  signal,
-  trace,
-  reserve,
-}: DispatchContext): Pick<ToolRequest, "signal" | "trace" | "reserve"> {
-  return { signal, trace, reserve };
-}
-
-/** Answers a request; rejects with its fault. */
-type Work = (request: ToolRequest) => Promise<Answer>;
 
 /** Which requests of a connection are ours, and how they are answered: by 2025-11-25, by SEP-1686, or without a task. */
 export class SessionRequests {
-  readonly #earlier: EarlierRequests;
   readonly #context: SessionContext;
-  readonly #services: SessionServices;
   readonly #followed: LineSubscriptions;
-  readonly #tasks: VisibleTasks;
 
-  constructor(context: SessionContext, services: SessionServices) {
-    this.#earlier = new EarlierRequests(context, services);
+  constructor(context: SessionContext) {
     this.#context = context;
-    this.#services = services;
-    this.#tasks = new VisibleTasks(context);
-    const { runtime, onError } = services;
+    const { runtime, onError } = context.services;
     this.#followed = new LineSubscriptions({ runtime, connection: context.core.connection, onError });
   }
 
@@ -290,29 +217,58 @@ export class SessionRequests {
       return (context) => sep.forwarded.answer(request, method, context);
     }
     try {
-      work ??= method === "tools/call" ? this.#call(request, params) : this.#tasks.work(method, params);
+      work ??=
+        method === "tools/call" ? this.#call(request, params) : taskWork(this.#context, method, params);
     } catch (fault) {
       return async () => {
         throw fault;
       };
     }
-    if (work === undefined) return undefined;
-    const answer = work;
-    const access = accessOf(this.#context, extra);
-    const transport = this.#transportOf(extra);
-    return (context) => answer({ ...requestOf(context), id, params, access, auth: extra?.auth, transport });
+    return work && this.#handling(work, { id, params, transport: this.#transportOf(extra) }, extra);
   }
 
-  /** How a request is answered that an earlier process has received; `joined` is the task that it found, if it made none. */
+  #handling(
+    work: Work,
+    request: Pick<ToolRequest, "id" | "params" | "transport">,
+    extra?: MessageContext,
+  ): Handle {
+    const access = accessOf(this.#context, extra);
+    return ({ signal, trace, reserve }) =>
+      work({ signal, trace, reserve, ...request, access, auth: extra?.auth });
+  }
+
+  /**
+   * How a request is answered that an earlier process has received: with the task that it created, or with the one that it `joined`. Only its
+   * id is known. Rejects with `stream_lost` if no task stores it.
+   */
   resume(id: RequestId, joined: string | undefined, extra?: MessageContext): Handle {
-    const access = accessOf(this.#context, extra);
-    return (context) =>
-      this.#earlier.answer({ ...requestOf(context), id, params: {}, access, auth: extra?.auth }, joined);
+    const { core: session, sep, services } = this.#context;
+    const work: Work = async (request) => {
+      const found = await findEarlier(this.#context, request, joined);
+      if (found === undefined) throw sentElsewhere();
+      const { snapshot, origin } = found;
+      const { task } = snapshot;
+      session.connection.streams.needs?.(task.requiredScopes, id);
+      const { progressToken } = origin;
+      const asked = { ...request, params: progressToken === undefined ? {} : { _meta: { progressToken } } };
+      const tool = services.runtime.registry.handlerOf(task);
+      if (task.generation === plain)
+        return services.plain.resume(task, tool, plainCall(asked, this.#context));
+      if (task.generation === coreGeneration) return taskCreated(snapshot, tool, asked, session);
+      if (sep === undefined) throw sentElsewhere();
+      return answerAtEnd(snapshot, asked, sep.session);
+    };
+    return this.#handling(work, { id, params: {} }, extra);
   }
 
-  /** As `EarlierRequests.cancelled`, by the sender of the message of `extra`. */
-  cancelEarlier(id: RequestId, reason: unknown, extra?: MessageContext): Promise<void> {
-    return this.#earlier.cancelled(id, reason, accessOf(this.#context, extra)?.scopes);
+  /** The client does not wait for the answer to such a request any more. `extra` is of the message that says so. */
+  async cancelEarlier(id: RequestId, reason: unknown, extra?: MessageContext): Promise<void> {
+    const { sep, services } = this.#context;
+    const found = await findEarlier(this.#context, { id, access: accessOf(this.#context, extra) });
+    const task = found?.snapshot.task;
+    if (task === undefined || task.finishedAt !== null) return;
+    if (task.generation === plain) await services.plain.leave(task, departureByReason(reason));
+    else if (task.generation === sepGeneration && sep !== undefined) await cancelTask(sep.session, task.id);
   }
 
   /** What belongs to a task and is read as a resource, or subscribed to. */
@@ -325,7 +281,7 @@ export class SessionRequests {
     };
     const read = taskResourceOf(method, params);
     if (read !== undefined) {
-      const { runtime } = this.#services;
+      const { runtime } = this.#context.services;
       return async ({ access, reserve }) => ({
         result: await readTaskResource(runtime, read, { ...owner, scopes: access?.scopes }, reserve),
       });
@@ -345,10 +301,10 @@ export class SessionRequests {
 
   /** Throws the fault of a call that is refused before its arguments are validated (A-29). */
   #call(request: JSONRPCRequest, params: JsonObject): Work | undefined {
-    const { registry } = this.#services.runtime;
+    const { runtime, plain: calls } = this.#context.services;
     const name = typeof params["name"] === "string" ? params["name"] : undefined;
-    const tool = name === undefined ? undefined : registry.get(name);
-    const kind = this.#services.plain.policies.pollingTool(name);
+    const tool = name === undefined ? undefined : runtime.registry.get(name);
+    const kind = calls.policies.pollingTool(name);
     const work =
       tool !== undefined && this.#asksForSep(params, tool)
         ? this.#sepCall(tool, params)
@@ -364,24 +320,19 @@ export class SessionRequests {
   }
 
   #coreCall(tool: Tool | undefined, kind: PollingToolKind | undefined, params: JsonObject): Work | undefined {
-    const { client, core } = this.#context;
-    const { pollingTools, subscriptions, requireTasks } = this.#services;
-    const { connection } = core;
-    const asTask = client.hasCore && params["task"] !== undefined;
-    const { hasCore, isPlain, hasUsedTasks } = client;
-    const { capabilities } = connection;
-    const isPollingTool = kind !== undefined;
-    refuseCall(params, { tool, isPollingTool, hasCore, isPlain, hasUsedTasks, capabilities, requireTasks });
+    const context = this.#context;
+    const { client, core, services } = context;
+    refuseCall(params, tool, kind !== undefined, context);
     if (kind !== undefined)
-      return (request) => pollingTools.answer(kind, plainCall(request, connection, subscriptions.plain));
+      return (request) => services.pollingTools.answer(kind, plainCall(request, context));
     if (tool === undefined) return undefined;
-    if (asTask) return (request) => createTask(tool, request, core);
-    if (tool.task !== "optional") return (request) => runCall(this.#services, tool, request, connection);
-    if (isPlain) return (request) => waitForCall(this.#services, tool, request, connection);
+    if (client.hasCore && params["task"] !== undefined) return (request) => createTask(tool, request, core);
+    if (tool.task !== "optional") return (request) => runCall(context, tool, request);
+    if (client.isPlain) return (request) => waitForCall(context, tool, request);
     // It may never ask for a task, and a run without one would neither survive this process nor count. A client with tasks has no use for tickets.
-    if (!hasUsedTasks || tool.concurrency !== undefined || tool.alwaysTask === true)
-      return (request) => waitForCall(this.#services, { ...tool, plain: "wait" }, request, connection);
-    return (request) => runCall(this.#services, tool, request, connection);
+    if (!client.hasUsedTasks || tool.concurrency !== undefined || tool.alwaysTask === true)
+      return (request) => waitForCall(context, { ...tool, plain: "wait" }, request);
+    return (request) => runCall(context, tool, request);
   }
 
   /** Whether a call asks for a task of SEP-1686. */

@@ -57,8 +57,19 @@ export interface TaskSession {
  * another generation.
  */
 export type TaskMethods<Method extends string> = Readonly<
-  Record<Method, (request: ToolRequest, session: TaskSession) => Promise<Answer>>
+  Record<Method, (about: AboutTask) => Promise<Answer>>
 >;
+
+/** A request about one task, which may not be its sender's. */
+export interface AboutTask {
+  readonly id: string;
+  /** As its sender names it. */
+  readonly name: string;
+  readonly request: ToolRequest;
+  readonly session: TaskSession;
+  /** The sender, with the scopes of its token. */
+  readonly requestor: Requestor;
+}
 
 /** The client of the connection, with the scopes of the request's token. */
 export function requestorWith({ requestor }: TaskSession, access: Access | undefined): Requestor {
@@ -66,15 +77,10 @@ export function requestorWith({ requestor }: TaskSession, access: Access | undef
 }
 
 /** A task for `tasks/get`. From now on, its questions may be sent on this connection. */
-export async function getTask(
-  session: TaskSession,
-  id: string,
-  { access, trace, reserve }: Pick<ToolRequest, "access" | "trace" | "reserve">,
-): Promise<TaskSnapshot> {
+export async function getTask({ id, request, session, requestor }: AboutTask): Promise<TaskSnapshot> {
   const { runtime, subscriptions, rates, connection } = session;
-  const requestor = requestorWith(session, access);
-  const snapshot = await runtime.get(id, requestor, undefined, reserve);
-  trace?.about(id);
+  const snapshot = await runtime.get(id, requestor, undefined, request.reserve);
+  request.trace?.about(id);
   rates.advertised(snapshot.task.wireId, requestor.principal, snapshot.task.pollIntervalMs);
   subscriptions.polled(snapshot, requestor, connection);
   return snapshot;

@@ -125,21 +125,16 @@ export class ListenTransport extends PipeTransport {
       this.#cancel(id);
       await this.send({ jsonrpc: "2.0", id, error });
     } else {
-      const { accepted, pushes } = subscription.pushed;
+      const { accepted } = subscription.pushed;
       await super.send({ ...message, params: acknowledgedTasks(message.params ?? {}, accepted) });
-      for (const each of pushes) {
-        this.#push(id, each).catch((error: unknown) => this.#failed(id, subscription, error));
-      }
-    }
-  }
-
-  async #push(id: SubscriptionId, pushes: Listening["pushes"][number]): Promise<void> {
-    while (await pushes.changed()) {
       // One at a time, so that only one message waits for a client that does not read, however often it listens.
-      await this.#turns.take(async () => {
-        const message = await pushes.next(id);
-        if (message !== undefined) await super.send(message);
-      });
+      const pushed = subscription.pushed.push(id, (next) =>
+        this.#turns.take(async () => {
+          const made = await next();
+          if (made !== undefined) await super.send(made);
+        }),
+      );
+      pushed.catch((error: unknown) => this.#failed(id, subscription, error));
     }
   }
 

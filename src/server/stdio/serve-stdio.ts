@@ -1,4 +1,4 @@
-import { type Readable, type Writable, Transform, type TransformCallback } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import { setTimeout as after } from "node:timers/promises";
 import {
   type JSONRPCMessage,
@@ -64,11 +64,10 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
     const error = server.errorOf(new HoldfastError("invalid_request", message));
     wire.send({ jsonrpc: "2.0", id: id as RequestId, error }).catch(server.onError);
   };
-  const input = new BoundedInput(stdin, { maxNodes, maxBytes }, refuse);
   // Each answer that its client has not read yet waits by listeners of its own.
   const listeners = stdout.getMaxListeners();
   stdout.setMaxListeners(0);
-  const wire: LineTransport = new LineTransport(input, stdout, refuse);
+  const wire: LineTransport = new LineTransport(stdin, stdout, { maxNodes, maxBytes }, refuse);
   const transport = new ListenTransport(wire, { server, sender: { principal }, maxOpenRequests });
   const streams = { ...onePipe, reserve: reserveOnPipe() };
   const connection = serveSdk((context) => server.create(context, { principal }, streams), {
@@ -79,7 +78,6 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
   const end = async (): Promise<void> => {
     await Promise.race([connection.close(), after(lastWordMs, undefined, { ref: false })]);
     await transport.close();
-    input.release();
     stdout.setMaxListeners(listeners);
     await server.stop();
   };
@@ -97,31 +95,28 @@ export async function serveStdio(server: TaskServer, options: StdioOptions = {})
 /** Called with the id of a request, or null if it was not found, and with what is wrong with it. */
 type Refuse = (id: RequestId | null, fault: string) => void;
 
-const newline = 0x0a;
-
 /**
  * Reads lines as messages. A request that is no JSON-RPC is refused, and such an answer ends its request: the SDK ignores both, so that somebody
  * would wait for ever. For what is no JSON at all, nobody waits.
  */
 class LineTransport extends StdioServerTransport {
+  readonly #lines: BoundedLines;
   readonly #refuse: Refuse;
-  #parts: Buffer[] = [];
 
-  constructor(stdin: Readable, stdout: Writable, refuse: Refuse) {
+  constructor(stdin: Readable, stdout: Writable, limits: LineLimits, refuse: Refuse) {
     super(stdin, stdout);
+    this.#lines = new BoundedLines(limits);
     this.#refuse = refuse;
   }
 
   override readonly _ondata = (chunk: Buffer): void => {
-    let from = 0;
-    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, from)) {
-      const line = Buffer.concat([...this.#parts, chunk.subarray(from, end)]).toString("utf8");
-      this.#parts = [];
-      from = end + 1;
-      const message = this.#read(line);
-      if (message !== undefined) this.onmessage?.(message);
+    for (const line of this.#lines.add(chunk)) {
+      if (typeof line !== "string") this.#refuse(line.id, line.fault);
+      else {
+        const message = this.#read(line);
+        if (message !== undefined) this.onmessage?.(message);
+      }
     }
-    if (from < chunk.length) this.#parts.push(chunk.subarray(from));
   };
 
   #read(line: string): JSONRPCMessage | undefined {
@@ -149,114 +144,85 @@ function isRequestId(id: unknown): id is RequestId {
   return typeof id === "string" || Number.isInteger(id);
 }
 
-/** The end of a line that was cut off, which no JSON has: what is missing may be nothing but spaces and the last brace. */
-const brokenEnd = "\0\n";
+const newline = 0x0a;
+
+/** What some programs on Windows write before their first line. */
+const byteOrderMark = "\uFEFF";
 
 /** How much of the beginning and the end of a line is searched for the id of a request. */
 const edgeBytes = 512;
 
 /** Where clients write a request's id: at the beginning of the message, or at its end. */
-const atTheStart = /^\s*\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}"),"method":/;
+const atTheStart = /^(?:\xEF\xBB\xBF)?\s*\{"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}"),"method":/;
 
-const requestAtTheStart = /^\s*\{"method":/;
+const requestAtTheStart = /^(?:\xEF\xBB\xBF)?\s*\{"method":/;
 
 const atTheEnd = /,"jsonrpc":"2\.0","id":(\d{1,15}|"[^"\\]{0,100}")\}\s*$/;
 
-/** What some programs on Windows write before their first line. */
-const byteOrderMark = [0xef, 0xbb, 0xbf];
-
 /** Of one line. */
-export interface LineLimits {
+interface LineLimits {
   readonly maxNodes: number;
   readonly maxBytes: number;
 }
 
-/**
- * The lines of `stdin`. A line that is too long, or has too many values, is cut off, so that it is no JSON and is ignored. `refused` is called
- * with the id of its request, or null if it was not found, and with the limit that it exceeds.
- */
-export class BoundedInput extends Transform {
-  readonly #stdin: Readable;
+/** A line that exceeds a limit, and the id of its request; null if that was not found. */
+interface Exceeding {
+  readonly id: RequestId | null;
+  readonly fault: string;
+}
+
+/** Cuts what arrives into lines. Of one that is too long, or has too many values, nothing is kept but its ends. */
+export class BoundedLines {
   readonly #limits: LineLimits;
-  readonly #refused: Refuse;
-  readonly #onClose = (): void => void this.end();
-  readonly #onError = (error: Error): void => void this.destroy(error);
   #count: NodeCount;
+  #parts: Buffer[] = [];
   #bytes = 0;
-  /** How many bytes of a byte order mark the line began with. */
-  #marked = 0;
   #start = "";
   #end = "";
 
-  constructor(stdin: Readable, limits: LineLimits, refused: Refuse) {
-    super();
-    this.#stdin = stdin;
+  constructor(limits: LineLimits) {
     this.#limits = limits;
-    this.#refused = refused;
     this.#count = new NodeCount(limits.maxNodes);
-    stdin.on("error", this.#onError).on("close", this.#onClose).pipe(this);
   }
 
-  /** Stops reading. */
-  release(): void {
-    this.#stdin.off("error", this.#onError).off("close", this.#onClose).unpipe(this);
-    this.#stdin.pause();
-  }
-
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+  /** The lines that end in this part, without byte order marks before them. */
+  *add(chunk: Buffer): Generator<string | Exceeding> {
     for (let from = 0; from < chunk.length;) {
       const end = chunk.indexOf(newline, from);
-      this.#add(chunk.subarray(from, end === -1 ? chunk.length : end));
-      if (end === -1) break;
-      this.#endLine();
+      this.#append(chunk.subarray(from, end === -1 ? chunk.length : end));
+      if (end === -1) return;
+      yield this.#line();
       from = end + 1;
     }
-    done();
   }
 
-  #add(whole: Buffer): void {
-    const part = this.#bytes === 0 ? this.#withoutMark(whole) : whole;
+  #append(part: Buffer): void {
     if (this.#start.length < edgeBytes) this.#start += part.toString("latin1", 0, edgeBytes);
     this.#end = (this.#end + part.toString("latin1", Math.max(0, part.length - edgeBytes))).slice(-edgeBytes);
-    const most = Math.min(part.length, Math.max(0, this.#limits.maxBytes - this.#bytes));
     this.#bytes += part.length;
-    let place = 0;
-    while (place < most && !this.#count.tooMany) this.#count.add(part[place++] as number);
-    if (place > 0) this.push(part.subarray(0, place));
+    for (let place = 0; place < part.length && this.#fault === undefined; place++)
+      this.#count.add(part[place] as number);
+    if (this.#fault === undefined) this.#parts.push(part);
+    else this.#parts = [];
   }
 
-  #withoutMark(part: Buffer): Buffer {
-    let from = 0;
-    while (from < part.length && part[from] === byteOrderMark[this.#marked]) {
-      from += 1;
-      this.#marked += 1;
-    }
-    const isWhole = this.#marked === byteOrderMark.length;
-    const rest = part.subarray(from);
-    return isWhole || rest.length === 0 ? rest : Buffer.concat([this.#heldMark(), rest]);
-  }
-
-  /** What looked like the beginning of a mark, and is none. */
-  #heldMark(): Buffer {
-    return Buffer.from(byteOrderMark.slice(0, this.#marked));
+  #line(): string | Exceeding {
+    const fault = this.#fault;
+    const text = Buffer.concat(this.#parts).toString("utf8");
+    const line = text.startsWith(byteOrderMark) ? text.slice(1) : text;
+    const read = fault === undefined ? line : { id: this.#id(), fault };
+    this.#count = new NodeCount(this.#limits.maxNodes);
+    this.#parts = [];
+    this.#bytes = 0;
+    this.#start = "";
+    this.#end = "";
+    return read;
   }
 
   get #fault(): string | undefined {
     const { maxBytes } = this.#limits;
     if (this.#bytes > maxBytes) return `The message is larger than ${maxBytes} bytes.`;
     return this.#count.tooMany ? this.#count.fault : undefined;
-  }
-
-  #endLine(): void {
-    if (this.#bytes === 0 && this.#marked < byteOrderMark.length) this.push(this.#heldMark());
-    const fault = this.#fault;
-    if (fault !== undefined) this.#refused(this.#id(), fault);
-    this.push(fault === undefined ? "\n" : brokenEnd);
-    this.#count = new NodeCount(this.#limits.maxNodes);
-    this.#bytes = 0;
-    this.#marked = 0;
-    this.#start = "";
-    this.#end = "";
   }
 
   #id(): RequestId | null {

@@ -1,6 +1,6 @@
 import type { RequestId } from "@modelcontextprotocol/server";
-import type { JsonObject } from "../../generation/message.ts";
-import type { Progress, TaskRecord, TaskSnapshot } from "../../task/record.ts";
+import type { JsonObject, WireNotification } from "../../generation/message.ts";
+import type { Progress, TaskRecord } from "../../task/record.ts";
 import type { LogText } from "../../task/task-line.ts";
 import { type Connection, type Reply, Undelivered } from "../connection/connection.ts";
 import { type Attempt, firstAttempt, judgeReply, paramsFor, type Question } from "../connection/question.ts";
@@ -11,11 +11,6 @@ import { untilStoreAnswers } from "../../runtime/observed-store.ts";
 import { isStopping, HoldfastError } from "../../task/fault.ts";
 import { type InputAnswer, type InputRequest, missingForInput } from "../../task/journal.ts";
 
-export interface OutgoingNotification {
-  readonly method: string;
-  readonly params: JsonObject;
-}
-
 /** The permanent name of a question: its task, and its key there. */
 export interface QuestionName {
   readonly wireId: string;
@@ -25,34 +20,47 @@ export interface QuestionName {
 /** The messages about a task that a generation sends without a request. Those that it does not have are left out. */
 export interface NotificationFormat {
   /** The state of the task, which is sent when it differs from the last one. */
-  state?(snapshot: TaskSnapshot): OutgoingNotification;
+  state?(task: TaskRecord): WireNotification;
   /** Progress under the token of the request that became the task. */
-  progress?(progressToken: string | number, progress: Progress, wireId: string): OutgoingNotification;
+  progress?(
+    progressToken: string | number,
+    progress: Progress,
+    task: Pick<TaskRecord, "wireId">,
+  ): WireNotification;
   /** A line of the task's log. */
-  log?(line: LogText, task: Pick<TaskRecord, "tool" | "wireId">): OutgoingNotification;
+  log?(line: LogText, task: Pick<TaskRecord, "tool" | "wireId">): WireNotification;
   /** Asks a client; as `askClient`. */
   ask(question: Question, name: QuestionName): Promise<Reply>;
 }
 
-/** A request that is answered with the end of the task. */
-export interface Waiter {
+/** A request that is answered with what its task comes to. */
+export interface Wait {
   readonly connection: Connection;
   readonly request: RequestId;
-  readonly settled: PromiseWithResolvers<TaskSnapshot>;
-  /** For progress on its stream. */
-  readonly progressToken: string | number | undefined;
-  /** False once its stream broke: a client may still resume it for the answer, but nothing is asked on it. */
-  open: boolean;
+  /** For progress on its stream; left out: none is sent. */
+  readonly progressToken?: string | number | undefined;
 }
 
-/** A connection on which a task was created, or polled when no such connection could be reached. */
-export interface Subscriber {
-  readonly connection: Connection;
-  readonly progressToken: string | number | undefined;
+/**
+ * Who gets what a task has to say: a request that waits for it, on its stream; or a connection on which it was created, or polled when no
+ * such connection could be reached.
+ */
+export interface Subscriber extends Omit<Wait, "request"> {
+  /** Undefined for a connection. */
+  readonly request?: RequestId;
   /** True if the task came from another process, which may still report it to the same client. */
   readonly isTakenUp?: true;
-  /** Whether its client has the id of the task by now. Until then, it would not know which task a question is of. */
-  informed: boolean;
+  /**
+   * Whether questions can be asked here: not before the client of a connection has the id of the task, which it would not know, nor once the
+   * stream of a request broke, which a client may still resume for the answer.
+   */
+  takesQuestions: boolean;
+  /** The last progress that it got, or has otherwise. */
+  progress: number | undefined;
+  /** Has a request read the task. */
+  readonly wake?: () => void;
+  /** It subscribes no longer. */
+  readonly end: () => void;
 }
 
 export interface SubscriptionSetup {
@@ -67,53 +75,50 @@ export interface SubscriptionSetup {
   readonly onEnd: () => void;
 }
 
-/** The subscribers of a task and the requests that wait for its end, and where to reach each. */
+/** The subscribers of a task, and where to reach each. */
 export class Subscribers {
-  readonly waiters = new Set<Waiter>();
+  readonly waiters = new Set<Subscriber>();
+  /** One per connection: if a call is repeated there, its newest progress token counts. */
+  readonly #followers = new Map<Connection, Subscriber>();
   readonly #task: Pick<TaskRecord, "requiredScopes">;
-  readonly #followers = new Map<Connection, { readonly follower: Subscriber; readonly remove: () => void }>();
 
   constructor(task: Pick<TaskRecord, "requiredScopes">) {
     this.#task = task;
   }
 
-  get followers(): Subscriber[] {
-    return [...this.#followers.values()].map(({ follower }) => follower);
+  /** Requests first: questions are asked on their streams. */
+  get all(): Subscriber[] {
+    return [...this.waiters, ...this.#followers.values()];
   }
 
-  get empty(): boolean {
-    return this.waiters.size === 0 && this.#followers.size === 0;
+  get connections(): Set<Connection> {
+    return new Set(this.all.map(({ connection }) => connection));
   }
 
-  /** One per connection: if a call is repeated there, its newest progress token counts. */
-  add(follower: Subscriber, remove: () => void): void {
+  follow(follower: Subscriber): void {
     this.remove(follower.connection);
-    this.#followers.set(follower.connection, { follower, remove });
+    this.#followers.set(follower.connection, follower);
   }
 
+  /** The connection follows the task no longer. */
   remove(connection: Connection): void {
-    this.#followers.get(connection)?.remove();
+    this.#followers.get(connection)?.end();
     this.#followers.delete(connection);
   }
 
   followerOn(connection: Connection): Subscriber | undefined {
-    return this.#followers.get(connection)?.follower;
+    return this.#followers.get(connection);
   }
 
-  get connections(): Set<Connection> {
-    return new Set([...this.#followers.keys(), ...[...this.waiters].map(({ connection }) => connection)]);
-  }
-
-  /** Whether some of them want progress. */
-  get wantProgress(): boolean {
-    return [...this.followers, ...this.waiters].some(({ progressToken }) => progressToken !== undefined);
+  get someIsReached(): boolean {
+    return [...this.#followers.keys()].some((connection) => connection.isReached(this.#task));
   }
 
   /** Where a notification can reach the connection now, if anywhere. */
   routeTo(connection: Connection): { via: RequestId | undefined } | undefined {
     if (connection.isReached(this.#task)) return { via: undefined };
     for (const waiter of this.waiters) {
-      if (waiter.connection === connection && waiter.open) return { via: waiter.request };
+      if (waiter.connection === connection && waiter.takesQuestions) return { via: waiter.request };
     }
     return undefined;
   }
@@ -136,6 +141,17 @@ interface Offer {
   isTask: boolean;
 }
 
+/** An open question. */
+interface Pending {
+  /** The newest offer; undefined: it is to be sent. */
+  offer: Offer | undefined;
+  /** Those that may still be answered. */
+  readonly made: Set<Offer>;
+  attempt: Attempt;
+  /** The storing of its answers: the one that came first is the first to reach the store. */
+  answered: Promise<void> | undefined;
+}
+
 /**
  * Sends the open questions of a task to a client (A-14), in order, each on one stream at a time. A question whose stream broke is sent
  * again on the next; an answer to the first one still counts.
@@ -144,14 +160,8 @@ export class PendingQuestions {
   readonly #setup: SubscriptionSetup;
   readonly #subscribers: Subscribers;
   readonly #readAgain: () => void;
-  /** By key, the newest offer. */
-  readonly #offers = new Map<string, Offer>();
-  /** By key, the offers that may still be answered. */
-  readonly #withdraw = new Map<string, Set<AbortController>>();
-  /** By key, how a question is asked again. */
-  readonly #attempts = new Map<string, Attempt>();
-  /** By key, the storing of its answers: the one that came first is the first to reach the store. */
-  readonly #answered = new Map<string, Promise<void>>();
+  /** By key. */
+  readonly #pending = new Map<string, Pending>();
 
   /** `readAgain` has the task read, and what is open then offered: another process may have an answer by now. */
   constructor(setup: SubscriptionSetup, subscribers: Subscribers, readAgain: () => void) {
@@ -163,18 +173,26 @@ export class PendingQuestions {
   /** Withdraws questions that are no longer open, and sends those that can be sent. */
   offer(open: readonly InputRequest[]): void {
     const keys = new Set(open.map(({ key }) => key));
-    for (const key of this.#withdraw.keys()) if (!keys.has(key)) this.#withdrawAll(key);
-    for (const key of this.#answered.keys()) if (!keys.has(key)) this.#answered.delete(key);
-    for (const key of this.#attempts.keys()) if (!keys.has(key)) this.#attempts.delete(key);
+    for (const [key, { made }] of this.#pending) {
+      if (keys.has(key)) continue;
+      this.#pending.delete(key);
+      for (const { withdrawn } of made) withdrawn.abort();
+    }
     for (const question of open) {
       const { key } = question;
-      if (!this.#answered.has(key) && !this.#isAsked(question)) this.#send(question);
+      const pending = this.#pending.get(key) ?? {
+        offer: undefined,
+        made: new Set(),
+        attempt: firstAttempt,
+        answered: undefined,
+      };
+      this.#pending.set(key, pending);
+      if (pending.answered === undefined && !this.#isAsked(question, pending)) this.#send(question, pending);
     }
   }
 
   /** A question that became a task of a client stays there, unless that client cannot be reached and another one can. */
-  #isAsked(question: InputRequest): boolean {
-    const offer = this.#offers.get(question.key);
+  #isAsked(question: InputRequest, { offer }: Pending): boolean {
     if (offer === undefined) return false;
     if (!offer.isTask || this.#subscribers.routeTo(offer.connection) !== undefined) return true;
     const outlet = this.#outletFor(question);
@@ -183,52 +201,46 @@ export class PendingQuestions {
 
   /** A stream broke: its questions are sent on another one, as soon as there is one. */
   lost(connection: Connection, via: RequestId | undefined): void {
-    if (this.#offers.size === 0) return;
-    for (const [key, offer] of this.#offers) {
+    let isLost = false;
+    for (const pending of this.#pending.values()) {
+      const { offer } = pending;
+      if (offer === undefined) continue;
+      isLost = true;
       const stays = offer.isTask && !connection.closing.aborted;
-      if (offer.connection === connection && offer.via === via && !stays) this.#offers.delete(key);
+      if (offer.connection === connection && offer.via === via && !stays) pending.offer = undefined;
     }
-    this.#readAgain();
+    if (isLost) this.#readAgain();
   }
 
-  close(): void {
-    for (const key of this.#withdraw.keys()) this.#withdrawAll(key);
-  }
-
-  #withdrawAll(key: string): void {
-    this.#offers.delete(key);
-    const made = this.#withdraw.get(key) ?? [];
-    this.#withdraw.delete(key);
-    for (const controller of made) controller.abort();
-  }
-
-  #send(question: InputRequest): void {
+  #send(question: InputRequest, pending: Pending): void {
     const outlet = this.#outletFor(question);
     if (outlet === undefined) return;
-    const { key } = question;
     const kept = Promise.withResolvers<void>();
     const offer: Offer = { ...outlet, withdrawn: new AbortController(), kept: kept.promise, isTask: false };
-    this.#offers.set(key, offer);
-    const made = (this.#withdraw.get(key) ?? new Set()).add(offer.withdrawn);
-    this.#withdraw.set(key, made);
+    const { made } = pending;
+    pending.offer = offer;
+    made.add(offer);
     const [oldest] = made;
-    if (made.size > mostOffers) oldest?.abort();
-    this.#ask(question, offer)
+    if (made.size > mostOffers) oldest?.withdrawn.abort();
+    this.#ask(question, offer, pending)
       .catch((error: unknown) => {
         if (!offer.withdrawn.signal.aborted && !isStopping(error)) this.#setup.onError(error);
       })
       .finally(() => {
         kept.resolve();
-        this.#withdraw.get(key)?.delete(offer.withdrawn);
+        made.delete(offer);
       });
   }
 
-  async #ask({ key, method, params, requiredScopes = [] }: InputRequest, offer: Offer): Promise<void> {
+  async #ask(
+    { key, method, params, requiredScopes = [] }: InputRequest,
+    offer: Offer,
+    pending: Pending,
+  ): Promise<void> {
     const { runtime, format, wireId } = this.#setup;
-    const parsed = JSON.parse(params) as JsonObject;
-    const { connection, withdrawn } = offer;
-    const attempt = this.#attempts.get(key) ?? firstAttempt;
-    const put = { method, params: parsed, attempt };
+    const { connection, withdrawn, kept } = offer;
+    const { attempt } = pending;
+    const put = { method, params: JSON.parse(params) as JsonObject, attempt };
     let reply: Reply;
     try {
       const question = {
@@ -240,27 +252,34 @@ export class PendingQuestions {
         signal: withdrawn.signal,
         clock: runtime.clock,
         onTaskCreated: () => (offer.isTask = true),
-        kept: offer.kept,
+        kept,
         requiredScopes: [...new Set([...this.#setup.requiredScopes, ...requiredScopes])],
       };
       reply = await format.ask(question, { wireId, key: questionName(key, attempt.refusals) });
     } catch (error) {
       if (!(error instanceof Undelivered)) throw error;
-      if (this.#offers.get(key) === offer) this.#offers.delete(key); // sent again when a stream opens
+      if (pending.offer === offer) pending.offer = undefined; // sent again when a stream opens
       return;
     }
     const verdict = judgeReply(put, reply);
-    if (verdict.kind === "again") return this.#askAgain(key, verdict.attempt, offer);
+    if (verdict.kind === "again") {
+      // The question stays open in the journal. If it was sent on another stream meanwhile, that offer remains.
+      if (withdrawn.signal.aborted) return;
+      pending.attempt = verdict.attempt;
+      if (pending.offer === offer) pending.offer = undefined;
+      this.#readAgain();
+      return;
+    }
     const answer =
       verdict.kind === "error"
         ? { key, error: JSON.stringify(verdict.error) }
         : { key, value: JSON.stringify(verdict.value) };
-    const earlier = this.#answered.get(key);
+    const { answered: earlier } = pending;
     const storing = (async () => {
       await earlier?.catch(() => undefined); // which is told to who waits for it
       await this.#storeOrFail(answer, withdrawn.signal);
     })();
-    this.#answered.set(key, storing); // not asked again while the store fails
+    pending.answered = storing; // not asked again while the store fails
     await storing;
   }
 
@@ -281,33 +300,22 @@ export class PendingQuestions {
     return untilStoreAnswers(() => runtime.answer(id, requestor, [answer]), { clock, onError }, signal);
   }
 
-  /** The question stays open in the journal. If it was sent on another stream meanwhile, that offer remains. */
-  #askAgain(key: string, attempt: Attempt, offer: Offer): void {
-    if (offer.withdrawn.signal.aborted) return;
-    this.#attempts.set(key, attempt);
-    if (this.#offers.get(key) === offer) this.#offers.delete(key);
-    this.#readAgain();
-  }
-
   #outletFor({ method, params }: InputRequest): Pick<Offer, "connection" | "via"> | undefined {
     const parsed = JSON.parse(params) as JsonObject;
-    const canAnswer = ({ capabilities }: Connection): boolean =>
-      missingForInput(method, parsed, capabilities) === undefined;
-    for (const { connection, request, open } of this.#subscribers.waiters) {
-      if (open && canAnswer(connection)) return { connection, via: request };
-    }
-    for (const { connection, informed } of this.#subscribers.followers) {
-      const reached = informed && connection.isReached(this.#setup);
-      if (reached && canAnswer(connection)) return { connection, via: undefined };
-    }
-    return undefined;
+    const outlet = this.#subscribers.all.find(
+      ({ connection, request, takesQuestions }) =>
+        takesQuestions &&
+        (request !== undefined || connection.isReached(this.#setup)) &&
+        missingForInput(method, parsed, connection.capabilities) === undefined,
+    );
+    return outlet && { connection: outlet.connection, via: outlet.request };
   }
 
   /** Later requests about the same question use a stream on which the connection can be reached by then. */
   #currentVia({ connection, via }: Offer): RequestId | undefined {
-    const waiters = [...this.#subscribers.waiters].filter(
-      (waiter) => waiter.open && waiter.connection === connection,
+    const open = [...this.#subscribers.waiters].filter(
+      (waiter) => waiter.takesQuestions && waiter.connection === connection,
     );
-    return waiters.some(({ request }) => request === via) ? via : waiters[0]?.request;
+    return open.some(({ request }) => request === via) ? via : open[0]?.request;
   }
 }

@@ -1,15 +1,23 @@
-import type { RequestId } from "@modelcontextprotocol/server";
 import type { Requestor, Runtime } from "../../runtime/runtime.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { type OnError, waitOutStop } from "../faults.ts";
 import type { Connection } from "../connection/connection.ts";
-import { TaskSubscription, type Wait } from "./task-subscription.ts";
-import type { NotificationFormat, Subscriber } from "./subscribers.ts";
+import { type NewFollower, TaskSubscription } from "./task-subscription.ts";
+import type { NotificationFormat, Wait } from "./subscribers.ts";
+import { type Attendance, waitForTask } from "../waiting-call.ts";
+import type { ReserveMemory } from "../../store/store.ts";
 import { resourceUpdated, type TaskResource } from "../../generation/extensions.ts";
 import { untilStoreAnswers } from "../../runtime/observed-store.ts";
 import { isStopping, HoldfastError } from "../../task/fault.ts";
 import { type GrownLines, LineFeed } from "../listen/feeds.ts";
 import { type LineReader, resourceNotFound } from "../task-resources.ts";
+
+/** A request that waits for the end of a task. */
+interface WaitForEnd extends Wait {
+  readonly signal: AbortSignal;
+  /** As that of the request. */
+  readonly reserve?: ReserveMemory | undefined;
+}
 
 /** The tasks of one generation to which connections of this process are subscribed. */
 export class TaskSubscriptions {
@@ -17,7 +25,7 @@ export class TaskSubscriptions {
   readonly #onError: OnError;
   readonly #format: NotificationFormat;
   readonly #subscriptions = new Map<string, TaskSubscription>();
-  readonly #waits = new Set<{ readonly connection: Connection; readonly request: RequestId }>();
+  readonly #waits = new Set<Wait>();
 
   constructor(runtime: Runtime, onError: OnError, format: NotificationFormat) {
     this.#runtime = runtime;
@@ -31,9 +39,9 @@ export class TaskSubscriptions {
   }
 
   /** Subscribes the connection on which a task was created, until the task or the connection ends. */
-  follow(created: TaskSnapshot, requestor: Requestor, subscriber: Omit<Subscriber, "informed">): void {
+  follow(created: TaskSnapshot, requestor: Requestor, subscriber: NewFollower): void {
     if (created.task.finishedAt !== null || subscriber.connection.closing.aborted) return;
-    this.#subscriptionTo(created.task, requestor).follow(subscriber, created);
+    this.#subscriptionTo(created.task, requestor).follow(subscriber, created.task);
   }
 
   /** A client polled the task; it may be the only one that questions can reach (A-14). */
@@ -41,27 +49,34 @@ export class TaskSubscriptions {
     // A connection without a session ends with its request.
     if (snapshot.inputs.length === 0 || !connection.streams.initialized) return;
     if (!connection.closing.aborted)
-      this.#subscriptionTo(snapshot.task, requestor).polled(connection, snapshot);
+      this.#subscriptionTo(snapshot.task, requestor).polled(connection, snapshot.task);
+  }
+
+  /** A request waits for the task: what is new is sent on its stream, and questions are asked there. */
+  attend(task: TaskRecord, requestor: Requestor, wait: Wait): Attendance {
+    return this.#subscriptionTo(task, requestor).attend(wait, task);
   }
 
   /** Resolves with the finished task (C-059); rejects with `unknown_task`, and with the signal's reason. */
   async finished(
     id: string,
     requestor: Requestor,
-    { connection, request, signal, progressToken, reserve }: Wait,
+    { signal, reserve, ...wait }: WaitForEnd,
   ): Promise<TaskSnapshot> {
-    const wait = { connection, request };
+    const isAnswerable = ({ task }: TaskSnapshot): boolean => task.finishedAt !== null;
+    let attendance: Attendance | undefined;
     this.#waits.add(wait);
     try {
       const snapshot = await this.#runtime.get(id, requestor, undefined, reserve);
-      if (snapshot.task.finishedAt !== null) return snapshot;
-      return await this.#subscriptionTo(snapshot.task, requestor).wait(
-        { connection, request, signal, progressToken },
-        snapshot,
-      );
+      if (isAnswerable(snapshot)) return snapshot;
+      const { task } = snapshot;
+      attendance = this.attend(task, requestor, wait);
+      const services = { runtime: this.#runtime, onError: this.#onError, reserve };
+      return await waitForTask({ ...services, ...attendance, task, isAnswerable, signal });
     } catch (error) {
       return await waitOutStop(error, signal);
     } finally {
+      attendance?.leave();
       this.#waits.delete(wait);
     }
   }

@@ -1,4 +1,3 @@
-import type { RequestId } from "@modelcontextprotocol/server";
 import { untilStoreAnswers } from "../../runtime/observed-store.ts";
 import { isStopping, isUnknownTask } from "../../task/fault.ts";
 import type { TaskSnapshot, TaskRecord, Progress } from "../../task/record.ts";
@@ -9,13 +8,14 @@ import {
   type Subscriber,
   Subscribers,
   type SubscriptionSetup,
-  type Waiter,
+  type Wait,
 } from "./subscribers.ts";
 import { isAtLeast } from "../../generation/message.ts";
 import { type LogLine, logLines, newestShown, sentProgress, shownProgress } from "../log-messages.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
-import type { ReserveMemory } from "../../store/store.ts";
+import { whenAborted } from "../../runtime/wait-for.ts";
 import { pushed } from "../tracing.ts";
+import type { Attendance } from "../waiting-call.ts";
 
 /**
  * How long questions wait for the answer that names their task, in ms: on another stream they could arrive first, and
@@ -23,20 +23,14 @@ import { pushed } from "../tracing.ts";
  */
 const headStartMs = 200;
 
-/** A request that is answered with the end of the task. */
-export interface Wait {
-  readonly connection: Connection;
-  readonly request: RequestId;
-  readonly signal: AbortSignal;
-  /** For progress on the stream of the request; left out: none is sent. */
-  readonly progressToken?: string | number | undefined;
-  /** As that of the request. */
-  readonly reserve?: ReserveMemory | undefined;
-}
+const nothing = (): void => undefined;
+
+/** A connection that is to follow a task. */
+export type NewFollower = Pick<Subscriber, "connection" | "progressToken" | "isTakenUp">;
 
 /**
- * One task and its subscribers. After each change, the task is read once and sent in the order of A-16: lines of its log,
- * progress, status, questions, and at last the result.
+ * One task and its subscribers. Each state is sent in the order of A-16: lines of its log, progress, status, questions, and at last the
+ * result. A request that waits for the task reads it after each change; it is read here while there is none.
  */
 export class TaskSubscription {
   readonly #setup: SubscriptionSetup;
@@ -46,6 +40,10 @@ export class TaskSubscription {
   readonly #questions: PendingQuestions;
   readonly #unwatch: () => void;
   readonly #over = new AbortController();
+  /** Of the newest state that was sent. */
+  #version = 0;
+  /** States are sent one after another. */
+  #sent: Promise<void> = Promise.resolve();
   #changed = false;
   #working = false;
 
@@ -59,133 +57,137 @@ export class TaskSubscription {
   }
 
   /** Notifies a connection of changes from now on; its client has the state `known`. */
-  follow(subscriber: Omit<Subscriber, "informed">, known: TaskSnapshot): void {
-    this.#updates.known(known);
-    const { connection } = subscriber;
-    const follower: Subscriber = { ...subscriber, informed: false };
-    this.#log.begin(connection, known.task);
-    this.#updates.begin(follower, known);
-    const cancelTimer = this.#setup.runtime.clock.after(headStartMs, () => this.#inform(follower));
-    const stop = connection.streams.onStandalone((open) => {
-      if (open) this.#update();
-      else this.#questions.lost(connection, undefined);
-    });
-    const onClosing = (): void => {
-      this.#subscribers.remove(connection);
-      this.#questions.lost(connection, undefined);
-      this.#endIfEmpty();
+  follow({ connection, ...follower }: NewFollower, known: TaskRecord): void {
+    const lost = (): void => this.#questions.lost(connection, undefined);
+    const ends = [
+      this.#setup.runtime.clock.after(headStartMs, () => this.#inform(connection)),
+      connection.streams.onStandalone((open) => (open ? this.#update() : lost())),
+    ];
+    const end = (): void => {
+      for (const each of ends) each();
     };
-    connection.closing.addEventListener("abort", onClosing, { once: true });
-    this.#subscribers.add(follower, () => {
-      cancelTimer();
-      stop();
-      connection.closing.removeEventListener("abort", onClosing);
-    });
+    this.#begin({ ...follower, connection, takesQuestions: false, progress: undefined, end }, known);
+    ends.push(whenAborted(connection.closing, () => this.#leave(connection)));
     this.#update();
   }
 
   /** A client polled the task: it has the id, and can be asked if no other connection can. */
-  polled(connection: Connection, snapshot: TaskSnapshot): void {
-    const reachable = this.#subscribers.followers.some((each) => each.connection.isReached(this.#setup));
-    if (!reachable && this.#subscribers.followerOn(connection) === undefined) {
-      this.follow({ connection, progressToken: undefined }, snapshot);
-    }
-    const follower = this.#subscribers.followerOn(connection);
-    if (follower !== undefined) this.#inform(follower);
+  polled(connection: Connection, task: TaskRecord): void {
+    if (!this.#subscribers.someIsReached && this.#subscribers.followerOn(connection) === undefined)
+      this.follow({ connection }, task);
+    this.#inform(connection);
   }
 
-  /** Resolves with the task, which is `known` now, once it is finished; rejects with the signal's reason, and if it cannot be read. */
-  async wait(
-    { connection, request, signal, progressToken }: Wait,
-    known: TaskSnapshot,
-  ): Promise<TaskSnapshot> {
-    this.#updates.known(known);
-    const settled = Promise.withResolvers<TaskSnapshot>();
+  /** A request waits for the task, which is `known` now. */
+  attend({ connection, request, progressToken }: Wait, known: TaskRecord): Attendance {
     const answersOnly = connection.streams.answersOnly?.(request) === true;
-    const open = !answersOnly && !connection.isBroken(request);
-    const waiter: Waiter = { connection, request, settled, progressToken, open };
-    const onAbort = (): void => settled.reject(signal.reason as Error);
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-    const unlisten = connection.streams.onBroken((broken) => {
+    const end = connection.streams.onBroken((broken) => {
       if (broken !== request) return;
-      waiter.open = false;
+      waiter.takesQuestions = false;
       this.#questions.lost(connection, request);
     });
-    this.#log.begin(connection, known.task);
-    this.#updates.begin(waiter, known);
-    this.#subscribers.waiters.add(waiter);
+    const takesQuestions = !answersOnly && !connection.isBroken(request);
+    let wake = nothing;
+    const waiter: Subscriber = {
+      connection,
+      request,
+      progressToken,
+      takesQuestions,
+      progress: undefined,
+      wake: () => wake(),
+      end,
+    };
+    this.#begin(waiter, known);
     // What cannot come with the answer comes on the standalone stream, as long as the request waits.
     const attends = answersOnly && this.#subscribers.followerOn(connection) === undefined;
-    if (attends) this.follow({ connection, progressToken: undefined }, known);
-    this.#update();
-    try {
-      return await settled.promise;
-    } finally {
-      if (attends) {
-        this.#subscribers.remove(connection);
-        this.#questions.lost(connection, undefined);
-      }
-      signal.removeEventListener("abort", onAbort);
-      unlisten();
-      this.#subscribers.waiters.delete(waiter);
-      this.#questions.lost(connection, request);
-      this.#endIfEmpty();
-    }
+    if (attends) this.follow({ connection }, known);
+    return {
+      watch(changed) {
+        wake = changed;
+        return () => (wake = nothing);
+      },
+      report: (snapshot) => this.#send(snapshot),
+      leave: () => {
+        end();
+        this.#subscribers.waiters.delete(waiter);
+        this.#questions.lost(connection, request);
+        if (attends) this.#leave(connection);
+        else this.#endIfEmpty();
+        this.#update(); // which it may not have read
+      },
+    };
   }
 
-  #inform(follower: Subscriber): void {
-    if (follower.informed) return;
-    follower.informed = true;
+  #begin(subscriber: Subscriber, known: TaskRecord): void {
+    this.#updates.known(known);
+    this.#log.begin(subscriber.connection, known);
+    subscriber.progress = sentProgress(known);
+    if (subscriber.request === undefined) this.#subscribers.follow(subscriber);
+    else this.#subscribers.waiters.add(subscriber);
+  }
+
+  #leave(connection: Connection): void {
+    this.#subscribers.remove(connection);
+    this.#questions.lost(connection, undefined);
+    this.#endIfEmpty();
+  }
+
+  #inform(connection: Connection): void {
+    const follower = this.#subscribers.followerOn(connection);
+    if (follower === undefined || follower.takesQuestions) return;
+    follower.takesQuestions = true;
     this.#update();
   }
 
   #update(): void {
+    const { waiters } = this.#subscribers;
+    for (const { wake } of waiters) wake?.();
+    if (waiters.size > 0) return;
     this.#changed = true;
     if (this.#working || this.#over.signal.aborted) return;
     this.#working = true;
     this.#refresh().catch((error: unknown) => this.#failed(error));
   }
 
-  /** Waiting requests fail with the fault; without any, the next change reads the task again. */
+  /** The next change reads the task again. */
   #failed(error: unknown): void {
-    // A stop does not end the task: waiting requests end with their connections.
     if (this.#over.signal.aborted || isStopping(error)) return;
-    const deleted = isUnknownTask(error);
-    if (!deleted && this.#subscribers.waiters.size === 0) this.#setup.onError(error);
-    for (const { settled } of this.#subscribers.waiters) settled.reject(error);
-    if (deleted) this.#end();
+    if (isUnknownTask(error)) this.#end();
+    else this.#setup.onError(error);
   }
 
   async #refresh(): Promise<void> {
     const { runtime, id, requestor, onError } = this.#setup;
     const patience = { clock: runtime.clock, onError };
-    const read = async (): Promise<TaskSnapshot> => {
-      const snapshot = await runtime.get(id, requestor, "unasked");
-      if (this.#log.isBehind(snapshot.task)) await this.#log.send(snapshot.task);
-      return snapshot;
-    };
+    const read = async (): Promise<void> => this.#send(await runtime.get(id, requestor, "unasked"));
     try {
-      while (this.#changed && !this.#over.signal.aborted) {
+      while (this.#changed && this.#subscribers.waiters.size === 0 && !this.#over.signal.aborted) {
         this.#changed = false;
-        this.#publish(await untilStoreAnswers(read, patience, this.#over.signal));
+        await untilStoreAnswers(read, patience, this.#over.signal);
       }
     } finally {
       this.#working = false; // nothing can change between the last check and this
     }
   }
 
-  #publish(snapshot: TaskSnapshot): void {
-    const finished = snapshot.task.finishedAt !== null;
-    this.#updates.publish(snapshot, this.#log.newest);
-    this.#questions.offer(finished ? [] : snapshot.inputs);
-    if (!finished) return;
-    for (const { settled } of this.#subscribers.waiters) settled.resolve(snapshot);
-    this.#end();
+  /** Sends what is new in a state, unless a newer one was sent. */
+  #send(snapshot: TaskSnapshot): Promise<void> {
+    const sent = this.#sent.then(async () => {
+      const { task } = snapshot;
+      if (this.#over.signal.aborted || task.version < this.#version) return;
+      if (this.#log.isBehind(task)) await this.#log.send(task);
+      this.#version = task.version;
+      const finished = task.finishedAt !== null;
+      this.#updates.publish(task, this.#log.newest);
+      this.#questions.offer(finished ? [] : snapshot.inputs);
+      if (finished) this.#end();
+    });
+    this.#sent = sent.catch(() => undefined); // which is told to who reads the task
+    return sent;
   }
 
   #endIfEmpty(): void {
-    if (this.#subscribers.empty) this.#end();
+    if (this.#subscribers.all.length === 0) this.#end();
   }
 
   #end(): void {
@@ -193,7 +195,7 @@ export class TaskSubscription {
     this.#over.abort();
     this.#unwatch();
     this.#subscribers.close();
-    this.#questions.close();
+    this.#questions.offer([]);
     this.#setup.onEnd();
   }
 }
@@ -256,7 +258,11 @@ export class LogUpdates {
   #wantedAfter(task: TaskRecord): number {
     const { format } = this.#setup;
     let after = task.logged;
-    if (format.progress !== undefined && task.finishedAt === null && this.#subscribers.wantProgress) {
+    if (
+      format.progress !== undefined &&
+      task.finishedAt === null &&
+      this.#subscribers.all.some(({ progressToken }) => progressToken !== undefined)
+    ) {
       after = Math.min(after, this.#seen);
     }
     if (format.log === undefined) return after;
@@ -278,19 +284,12 @@ export class LogUpdates {
   }
 }
 
-interface Report {
-  readonly progress: Progress;
-  readonly wireId: string;
-}
-
 /** The notifications about a task: its state when it changed, progress when it grew. */
 export class TaskUpdates {
   readonly #runtime: Pick<Runtime, "telemetry" | "clock">;
   readonly #subscribers: Subscribers;
   readonly #format: NotificationFormat;
   #sent: string | undefined;
-  /** The last progress that each got. */
-  readonly #progress = new WeakMap<Subscriber | Waiter, number>();
 
   constructor({ runtime, format }: Pick<SubscriptionSetup, "runtime" | "format">, subscribers: Subscribers) {
     this.#runtime = runtime;
@@ -299,25 +298,19 @@ export class TaskUpdates {
   }
 
   /** Clients have this state: it is sent again only if it changes. */
-  known(snapshot: TaskSnapshot): void {
-    this.#sent ??= JSON.stringify(this.#format.state?.(snapshot));
-  }
-
-  /** A subscriber gets progress beyond what its client may already have, in this state. */
-  begin(subscriber: Subscriber | Waiter, { task }: TaskSnapshot): void {
-    const sent = sentProgress(task);
-    if (sent !== undefined) this.#progress.set(subscriber, sent);
+  known(task: TaskRecord): void {
+    this.#sent ??= JSON.stringify(this.#format.state?.(task));
   }
 
   /** `line`: the newest line of its log that goes with progress. */
-  publish(snapshot: TaskSnapshot, line: LogLine | undefined): void {
-    const progress = shownProgress(snapshot.task.progress, line);
-    if (snapshot.task.finishedAt === null && progress !== undefined) this.#sendProgress(snapshot, progress);
-    this.#sendState(snapshot);
+  publish(task: TaskRecord, line: LogLine | undefined): void {
+    const progress = shownProgress(task.progress, line);
+    if (task.finishedAt === null && progress !== undefined) this.#sendProgress(task, progress);
+    this.#sendState(task);
   }
 
-  #sendState(snapshot: TaskSnapshot): void {
-    const notification = this.#format.state?.(snapshot);
+  #sendState(task: TaskRecord): void {
+    const notification = this.#format.state?.(task);
     const text = JSON.stringify(notification);
     if (notification === undefined || text === this.#sent) return;
     this.#sent = text;
@@ -325,33 +318,19 @@ export class TaskUpdates {
       const route = this.#subscribers.routeTo(connection);
       if (route === undefined) continue;
       connection.notify(notification.method, notification.params, route.via);
-      pushed(this.#runtime, snapshot.task.updatedAt);
+      pushed(this.#runtime, task.updatedAt);
     }
   }
 
   /** It has to grow. Those with a progress token get it as soon as they can be reached. */
-  #sendProgress({ task }: TaskSnapshot, progress: Progress): void {
-    const report = { progress, wireId: task.wireId };
-    for (const follower of this.#subscribers.followers) {
-      const route = this.#subscribers.routeTo(follower.connection);
-      if (route !== undefined) this.#sendProgressTo(follower, follower.connection, route.via, report);
+  #sendProgress(task: TaskRecord, progress: Progress): void {
+    for (const subscriber of this.#subscribers.all) {
+      const { connection, request, progressToken, progress: sent = -Infinity } = subscriber;
+      const route = request === undefined ? this.#subscribers.routeTo(connection) : { via: request };
+      if (progressToken === undefined || route === undefined || progress.progress <= sent) continue;
+      subscriber.progress = progress.progress;
+      const notification = this.#format.progress?.(progressToken, progress, task);
+      if (notification !== undefined) connection.notify(notification.method, notification.params, route.via);
     }
-    for (const waiter of this.#subscribers.waiters) {
-      this.#sendProgressTo(waiter, waiter.connection, waiter.request, report);
-    }
-  }
-
-  #sendProgressTo(
-    recipient: Subscriber | Waiter,
-    connection: Connection,
-    via: RequestId | undefined,
-    { progress, wireId }: Report,
-  ): void {
-    const { progressToken } = recipient;
-    if (progressToken === undefined) return;
-    if (progress.progress <= (this.#progress.get(recipient) ?? -Infinity)) return;
-    this.#progress.set(recipient, progress.progress);
-    const notification = this.#format.progress?.(progressToken, progress, wireId);
-    if (notification !== undefined) connection.notify(notification.method, notification.params, via);
   }
 }

@@ -6,23 +6,18 @@ import { completed, failedResult, working } from "./sample-view.ts";
 
 it("shows the whole task, flat and related to nothing [C-066 C-069]", () => {
   for (const { task } of [working(), completed({ content: [] }), failedResult({})]) {
-    const message = statusNotification(wireTask(task));
-    expect(message.method).toBe("notifications/tasks/status");
-    expect(message.params).toEqual(wireTask(task));
-    const { jsonrpc, ...notification } = message;
-    expect(jsonrpc).toBe("2.0");
+    const notification = statusNotification(wireTask(task));
+    expect(notification.method).toBe("notifications/tasks/status");
+    expect(notification.params).toEqual(wireTask(task));
     expect(TaskStatusNotificationSchema.parse(notification)).toEqual(notification);
+    const message = { jsonrpc: "2.0", ...notification };
     expect(TaskStatusNotificationV1Schema.parse(message)).toEqual(message);
   }
 });
 
 it.each(["rr-2", 0])("shows progress under the token %j of the request", (token) => {
-  const { jsonrpc, ...notification } = progressNotification(
-    token,
-    { progress: 3, total: 14, message: "Page 3" },
-    "task-a",
-  );
-  expect(jsonrpc).toBe("2.0");
+  const progress = { progress: 3, total: 14, message: "Page 3" };
+  const notification = progressNotification(token, progress, { wireId: "task-a" });
   expect(notification).toEqual({
     method: "notifications/progress",
     params: {

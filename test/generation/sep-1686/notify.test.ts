@@ -12,7 +12,8 @@ it("says that a task is there and nothing else [S-011 S-012]", () => {
 });
 
 it.each(["rr-2", 0])("shows progress under the token %j of the request [S-061]", (token) => {
-  const notification = progressNotification(token, { progress: 3, total: 14, message: "Page 3" }, "mine");
+  const progress = { progress: 3, total: 14, message: "Page 3" };
+  const notification = progressNotification(token, progress, { wireId: "mine" });
   expect(notification).toEqual({
     method: "notifications/progress",
     params: { progressToken: token, progress: 3, total: 14, message: "Page 3", _meta },

@@ -184,8 +184,8 @@ it("counts what waits on a stream about tasks, and gives up its tasks when it is
   const unread = new UnreadBytes(100);
   let closed = false;
   const { runtime } = await Process.started({ tools: {} });
-  const feeds = { tasks: undefined, lines: new LineFeed(runtime), uris: [], missed: 0 };
-  const listening = new Listening(feeds, () => (closed = true));
+  const nothing = { accepted: { taskIds: undefined, uris: [] }, missed: 0 };
+  const listening = new Listening([new LineFeed(runtime)], nothing, () => (closed = true));
   const errorOf = (): { code: number; message: string } => ({ code: 0, message: "" });
   const sdk = new ReadableStream<Uint8Array>({
     start: (controller) => controller.enqueue(new TextEncoder().encode(`: ${"x".repeat(40)}\n\n`)),
