@@ -55,7 +55,7 @@ export function relationUnder<Key extends string>(key: Key) {
       params: added({ progressToken, ...progress }, wireId),
     }),
     /** A line of a task's log (C-097, S-060). */
-    log(line: LogText, { tool, wireId }: Pick<TaskRecord, "tool" | "wireId">): WireNotification {
+    log: (line: LogText, { tool, wireId }: Pick<TaskRecord, "tool" | "wireId">): WireNotification => {
       const { method, params } = logMessage(tool, line);
       return { method, params: added(params, wireId) };
     },

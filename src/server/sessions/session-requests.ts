@@ -119,7 +119,7 @@ function taskWork(context: SessionContext, method: string, params: JsonObject): 
     return sessionsOf(client.generations);
   };
   return async (request) => {
-    await Promise.allSettled(sep?.session.cancels ?? []);
+    if (sep !== undefined) await Promise.allSettled(sep.session.cancels);
     if (method === listMethod) return list(request, await caughtUp());
     const known = sessionsOf(seen);
     const answer = await aboutTask(method, request, known);
