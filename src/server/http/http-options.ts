@@ -242,9 +242,6 @@ class DeclaredFetchHandlerOptions extends DeclaredRequestOptions {
 /** Options of `createFetchHandler`. */
 export interface FetchHandlerOptions extends DeclaredFetchHandlerOptions {}
 
-/** What tells an author of sessions. */
-export type SessionCallbacks = Pick<FetchHandlerOptions, "onSessionOpened" | "onSessionClosed">;
-
 export const fetchHandlerOptions = tableOf<FetchHandlerOptions>(DeclaredFetchHandlerOptions);
 
 class DeclaredNodeHandlerOptions extends DeclaredFetchHandlerOptions {
@@ -342,6 +339,8 @@ export type SessionSettings = Pick<
   | "resumeMs"
   | "maxOpenRequestsPerSession"
   | "maxOpenRequestsPerPrincipal"
+  | "onSessionOpened"
+  | "onSessionClosed"
 >;
 
 export function httpSettings(given: HttpOptions): HttpSettings {

@@ -22,7 +22,6 @@ import { httpSettings, type FetchHandlerOptions } from "./http-options.ts";
 import type { EarlierRevisions, Incoming } from "./sessions/incoming.ts";
 import { internalError, notAcceptable } from "./sessions/refusals.ts";
 import { acceptedForm, acceptsStreams, idToAnswer } from "./sessions/request-ids.ts";
-import { SessionHooks } from "./sessions/session-hooks.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { SingleRequests } from "./sessions/requests.ts";
 import { eventStream, isStream, messageEvent, OutgoingStream, sseEvents } from "./outgoing-stream.ts";
@@ -79,7 +78,6 @@ export class Messages {
             clock: server.clock,
             unread,
             answerForm,
-            hooks: new SessionHooks(options, server.onError),
             ...settings,
           });
   }

@@ -20,6 +20,16 @@ export interface OpenCall {
   readonly request?: Pick<JSONRPCRequest, "method" | "params">;
 }
 
+/** A call as its client sent it; of one that cannot be repeated, nothing but its id is known. */
+export function messageOf({ id, request }: OpenCall): JSONRPCRequest {
+  return { method: "resumed", ...request, jsonrpc: "2.0", id };
+}
+
+/** A message that names the task which a call has joined. */
+export function joinedBy({ task }: OpenCall): object {
+  return { method: "tasks/result", params: { taskId: task } };
+}
+
 /** An event on a stream of a session. */
 export interface EventId {
   /** Names the log that numbered the event: a session has another one in each process. */

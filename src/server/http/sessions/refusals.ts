@@ -58,6 +58,11 @@ export function methodNotAllowed(allow: string): Response {
   return refusal(405, -32000, "Method not allowed.", null, { Allow: allow });
 }
 
+/** Else the stream would end at once, and the client would resume it again and again. */
+export function nothingToResume(): Response {
+  return methodNotAllowed("POST, DELETE");
+}
+
 /** The answer if an author's factory failed, which was reported. */
 export function internalError(id: RequestId | null): Response {
   return refusal(500, -32603, "Internal server error", id);

@@ -85,6 +85,26 @@ export class ServerRequestIds {
     return (nameIn(id) !== undefined || isNumber(id)) && !this.isOurs(id);
   }
 
+  /** Whether other processes may need a message of the client that came to this one. */
+  concernOthers(message: JSONRPCMessage): boolean {
+    if (!("method" in message)) return message.id !== undefined && this.isOfAnother(message.id);
+    switch (message.method) {
+      case "notifications/cancelled": // the client may have resumed the request in one process, and cancel it in another
+      case "notifications/roots/list_changed":
+        return true;
+      case "notifications/initialized": // for the process that answered the handshake
+        return this.#isRestored;
+      default:
+        return false;
+    }
+  }
+
+  /** Whether this process needs a message that came to another one. */
+  concern(message: JSONRPCMessage): boolean {
+    if (!("method" in message)) return message.id !== undefined && this.isOurs(message.id);
+    return message.method !== "notifications/initialized" || !this.#isRestored;
+  }
+
   /** A message of the author's server, as its client gets it. */
   sent(message: JSONRPCMessage): JSONRPCMessage {
     if (!("method" in message) || !this.#isRestored) return message;

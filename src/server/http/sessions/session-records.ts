@@ -150,9 +150,9 @@ export class SessionRecords {
     await this.#written(() => this.#store.deleteUnextended([{ id: key, expiresAt: endsAt }]));
   }
 
-  /** Sends a message to all processes that serve the session. Rejects if the store does. */
-  tell(key: string, message: string): Promise<void> {
-    return this.#store.send(key, message);
+  /** Sends a message to all processes that serve the session. Resolves with whether it was sent. */
+  tell(key: string, message: string): Promise<boolean> {
+    return this.#written(() => this.#store.send(key, message));
   }
 
   /** As `SessionStore.subscribe`. */

@@ -1,4 +1,5 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
+import type { SessionSettings } from "../http-options.ts";
 import type { Clock } from "../../../runtime/clock.ts";
 import { isJsonObject, type JsonObject } from "../../../generation/message.ts";
 import { taskResourceAt } from "../../../generation/extensions.ts";
@@ -10,16 +11,16 @@ import {
 } from "../../sessions/session-context.ts";
 import { mostFollowedLists } from "../../subscriptions/subscriptions.ts";
 
-export interface SessionUseSetup {
+interface UseSettings extends Pick<SessionSettings, "sessionIdleMs" | "unusedSessionMs"> {
   readonly clock: Clock;
-  readonly idleMs: number;
-  /** As `idleMs`, for a session that was not used after its handshake. */
-  readonly unusedMs: number;
-  /** Called when the session becomes idle, and when it is used again. */
-  readonly onIdle: (idle: boolean) => void;
-  /** Called when its idle time is over; `isUnused` says whether nothing has used it since. */
-  readonly onOver: (isUnused: () => boolean) => void;
-  /** Stores when it ends, since it is used. */
+}
+
+interface UseListener {
+  /** The session becomes idle, or is used again. */
+  readonly idle: (idle: boolean) => void;
+  /** Its idle time is over; `isUnused` says whether nothing has used it since. */
+  readonly over: (isUnused: () => boolean) => void;
+  /** It is used, so that it has to be stored when it ends. */
   readonly store: () => void;
 }
 
@@ -28,7 +29,8 @@ export const storedUses = 4;
 
 /** What uses a session, and when it ends if nothing does. */
 export class SessionUse {
-  readonly #setup: SessionUseSetup;
+  readonly #settings: UseSettings;
+  readonly #on: UseListener;
   /** The first one is the handshake. */
   #requests = 0;
   #open = 0;
@@ -40,9 +42,10 @@ export class SessionUse {
   #isOver = false;
   #cancelIdle: () => void = () => undefined;
 
-  constructor(setup: SessionUseSetup) {
-    this.#setup = setup;
-    this.#storedAt = setup.clock.elapsed();
+  constructor(settings: UseSettings, on: UseListener) {
+    this.#settings = settings;
+    this.#on = on;
+    this.#storedAt = settings.clock.elapsed();
   }
 
   /** Whether something came after the handshake. */
@@ -52,7 +55,7 @@ export class SessionUse {
 
   /** When it ends unless it is used, in epoch milliseconds. */
   get endsAt(): number {
-    return this.#endsAt ?? this.#setup.clock.now() + this.#leftMs;
+    return this.#endsAt ?? this.#settings.clock.now() + this.#leftMs;
   }
 
   /** It was used in another process. */
@@ -62,15 +65,16 @@ export class SessionUse {
 
   /** A request has arrived. */
   requested(): void {
-    const { clock, idleMs, store } = this.#setup;
+    const { clock, sessionIdleMs } = this.#settings;
     this.#requests += 1;
     // After the handshake, it had less time. Later, other processes may delete a session of whose use they do not know.
-    if (this.#requests === 2 || clock.elapsed() - this.#storedAt >= idleMs / storedUses) store();
+    if (this.#requests === 2 || clock.elapsed() - this.#storedAt >= sessionIdleMs / storedUses)
+      this.#on.store();
   }
 
   /** It is known to others when it ends. */
   stored(): void {
-    this.#storedAt = this.#setup.clock.elapsed();
+    this.#storedAt = this.#settings.clock.elapsed();
   }
 
   enter(): void {
@@ -78,17 +82,17 @@ export class SessionUse {
     this.#entered += 1;
     this.#endsAt = undefined;
     this.#cancelIdle();
-    this.#setup.onIdle(false);
+    this.#on.idle(false);
   }
 
   leave(): void {
     this.#open -= 1;
     if (this.#open > 0 || this.#isOver) return;
-    const { clock, onIdle, onOver } = this.#setup;
-    onIdle(true);
+    const { clock } = this.#settings;
+    this.#on.idle(true);
     this.#endsAt = clock.now() + this.#leftMs;
     const entered = this.#entered;
-    this.#cancelIdle = clock.after(this.#leftMs, () => onOver(() => entered === this.#entered));
+    this.#cancelIdle = clock.after(this.#leftMs, () => this.#on.over(() => entered === this.#entered));
   }
 
   /** The session has ended, for any reason. */
@@ -98,8 +102,8 @@ export class SessionUse {
   }
 
   get #leftMs(): number {
-    const { idleMs, unusedMs } = this.#setup;
-    return this.isUsed ? idleMs : Math.min(idleMs, unusedMs);
+    const { sessionIdleMs, unusedSessionMs } = this.#settings;
+    return this.isUsed ? sessionIdleMs : Math.min(sessionIdleMs, unusedSessionMs);
   }
 }
 

@@ -6,15 +6,32 @@ import { type DispatchedServer, isRequest } from "../../dispatch/dispatch-transp
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
 import type { Outgoing } from "../exchange.ts";
+import type { SessionSettings } from "../http-options.ts";
 import type { Sender } from "../identify.ts";
+import type { StreamAnswer } from "../outgoing-stream.ts";
 import { shareOf, type Share } from "../../limits.ts";
 import type { UnreadBytes } from "../unread-bytes.ts";
 import { type BrokenRequests, readPost } from "./requests.ts";
 import { DurableState, sessionKey, type SessionRecords } from "./session-records.ts";
-import { EventIds, type EventLimits, EventLog, type EventMemory } from "./event-log.ts";
+import {
+  type EventId,
+  EventIds,
+  type EventLimits,
+  EventLog,
+  type EventMemory,
+  joinedBy,
+  messageOf,
+  type OpenCall,
+} from "./event-log.ts";
 import { authInfoOf, extraInfo, factoryContext, type Incoming } from "./incoming.ts";
-import { Resumption } from "./resumption.ts";
-import { alreadyInitialized, sessionsUnreadable, tooManyOpen } from "./refusals.ts";
+import {
+  alreadyInitialized,
+  notAcceptable,
+  nothingToResume,
+  sessionNotFound,
+  sessionsUnreadable,
+  tooManyOpen,
+} from "./refusals.ts";
 import {
   answeredIds,
   type AnswerForm,
@@ -25,16 +42,13 @@ import {
   ServerRequestIds,
 } from "./request-ids.ts";
 import { SessionUse, type StoredState } from "./session-state.ts";
-import { SessionStreams } from "./session-streams.ts";
+import { SessionStream, SessionStreams, standaloneNumber } from "./session-streams.ts";
 import { SessionTransport } from "./session-transport.ts";
-import type { OnError } from "../../faults.ts";
 
-export interface SessionSetup {
+/** What all sessions of a process share. */
+export interface SessionHost extends SessionSettings {
   readonly server: TaskServer;
   readonly clock: Clock;
-  readonly idleMs: number;
-  /** As `idleMs`, for a session that was not used after its handshake. */
-  readonly unusedMs: number;
   readonly limits: EventLimits;
   readonly memory: EventMemory;
   readonly broken: BrokenRequests;
@@ -43,16 +57,26 @@ export interface SessionSetup {
   readonly answerForm?: AnswerForm | undefined;
   /** Left out if no session is stored. */
   readonly records: SessionRecords | undefined;
-  /** How many requests may be open, with or without a connection. */
-  readonly maxOpenRequests: number;
-  /** Called when the session becomes idle, and when it is used again. */
-  readonly onIdle: (idle: boolean) => void;
-  /** Called once, however the session ended. */
+  /** Called when a session becomes idle, and when it is used again. */
+  readonly onIdle: (session: Session, idle: boolean) => void;
+  /** Called once, however a session ended. */
   readonly onEnd: (session: Session) => void;
 }
 
 /** Maximum number of bytes waiting on a stream whose client does not read. It can resume the stream later. */
 const maxBacklog = 16 * 1024 * 1024;
+
+/**
+ * A message of a client that came to another process: an answer to what this one asked, a cancel of a request that it answers, or news for
+ * its author's server.
+ */
+interface Forwarded {
+  /** The name of the session's log there. */
+  readonly from: string;
+  readonly message: JSONRPCMessage;
+  /** The scopes of its token; undefined if tokens have none. */
+  readonly scopes: readonly string[] | undefined;
+}
 
 /** One session: an author's server, its transport, its owner and its lifetime. */
 export class Session {
@@ -63,13 +87,13 @@ export class Session {
   readonly principal: string | null;
   /** Who shares what is limited. */
   readonly share: Share;
-  readonly #setup: SessionSetup;
+  readonly #host: SessionHost;
   readonly #state: DurableState;
-  readonly #forwarded: ForwardedMessages;
+  /** They know whether the session began in another process. */
+  readonly #ids: ServerRequestIds;
   readonly #log: EventLog;
   readonly #streams: SessionStreams;
   readonly #transport: SessionTransport;
-  readonly #resumption: Resumption;
   #session: DispatchedServer<SessionDispatcher> | undefined;
   readonly #use: SessionUse;
   #isClosing = false;
@@ -78,77 +102,60 @@ export class Session {
   private constructor(
     id: string,
     owner: Sender,
-    setup: SessionSetup,
-    { eventKey, isRestored }: { readonly eventKey: Secret | undefined; readonly isRestored: boolean },
+    host: SessionHost,
+    eventKey: Secret | undefined,
+    isRestored: boolean,
   ) {
     this.id = id;
     this.key = sessionKey(id);
     const share = shareOf(owner);
     this.principal = owner.principal;
     this.share = share;
-    this.#setup = setup;
-    const { clock, idleMs, unusedMs, onIdle, server } = setup;
-    const { onError } = server;
-    this.#use = new SessionUse({
-      clock,
-      idleMs,
-      unusedMs,
-      onIdle,
-      onOver: (isUnused) => void this.#idledOut(isUnused),
-      store: () => void setup.records?.extend([this.extended()]),
+    this.#host = host;
+    const { clock, server, records } = host;
+    this.#use = new SessionUse(host, {
+      idle: (idle) => host.onIdle(this, idle),
+      over: (isUnused) => void this.#idledOut(isUnused),
+      store: () => void records?.extend([this.extended()]),
     });
-    this.#state = new DurableState(this, setup.records, { transport: () => this.#transport, onError });
-    const name = setup.clock.uniqueName().slice(0, 8);
-    const ids = new ServerRequestIds(name, isRestored);
-    this.#forwarded = new ForwardedMessages({ key: this.key, name, ids, isRestored, onError }, setup.records);
-    this.#log = new EventLog(name, new EventIds(this.key, eventKey), setup.limits, setup.memory, share);
+    const { onError } = server;
+    this.#state = new DurableState(this, records, { transport: () => this.#transport, onError });
+    const name = clock.uniqueName().slice(0, 8);
+    this.#ids = new ServerRequestIds(name, isRestored);
+    this.#log = new EventLog(name, new EventIds(this.key, eventKey), host.limits, host.memory, share);
     this.#streams = new SessionStreams({
       sessionKey: this.key,
       log: this.#log,
-      awaitReturn: (lost) => setup.broken.add(share, lost),
+      awaitReturn: (lost) => host.broken.add(share, lost),
       catchUp: async () => void (await this.#state.catchUp()),
-      reserve: setup.unread.reserveFor(share),
+      reserve: host.unread.reserveFor(share),
     });
     this.#transport = new SessionTransport({
       sessionId: id,
       streams: this.#streams,
-      answerForm: setup.answerForm,
-      count: (cut) => setup.unread.open(share, cut),
+      answerForm: host.answerForm,
+      count: (cut) => host.unread.open(share, cut),
       isSettled: (...asked) => this.#session?.dispatcher.isSettled(...asked),
       maxBacklog,
       onConnection: (connection) => {
         this.#use.enter();
         connection.whenEnded(() => this.#use.leave());
       },
-      serverRequestIds: ids,
-      isRepeatable: (request) => setup.server.isRepeatable(request),
+      serverRequestIds: this.#ids,
+      isRepeatable: (request) => server.isRepeatable(request),
       beforeAnswer: (answer) => this.#state.answered(answer),
-    });
-    this.#resumption = new Resumption({
-      server: setup.server,
-      principal: this.principal,
-      log: this.#log,
-      streams: this.#streams,
-      transport: this.#transport,
-      maxOpenRequests: setup.maxOpenRequests,
-      session: () => this.#session,
     });
     Object.assign(this.#transport, { onclose: () => this.#end() });
   }
 
   /** A session with an author's server, before its first request; rejects if the server cannot be made, after reporting it. */
-  static async open(
-    id: string,
-    incoming: Incoming,
-    setup: SessionSetup,
-    isRestored = false,
-  ): Promise<Session> {
+  static async open(id: string, incoming: Incoming, host: SessionHost, isRestored = false): Promise<Session> {
     const { owner } = incoming;
-    const eventKey = await setup.records?.eventKey();
-    const session = new Session(id, owner, setup, { eventKey, isRestored });
-    session.#session = await setup.server.openSession(factoryContext(incoming), owner, session.#streams);
+    const { server, records } = host;
+    const session = new Session(id, owner, host, await records?.eventKey(), isRestored);
+    session.#session = await server.openSession(factoryContext(incoming), owner, session.#streams);
     await session.#session.connect(session.#transport).catch((error: unknown) => {
-      setup.server.onError(error);
+      server.onError(error);
       throw error;
     });
     return session;
@@ -158,17 +165,17 @@ export class Session {
   static async restore(
     id: string,
     incoming: Incoming,
-    setup: SessionSetup,
+    host: SessionHost,
     stored: StoredState,
   ): Promise<Session> {
-    const session = await Session.open(id, incoming, setup, true);
+    const session = await Session.open(id, incoming, host, true);
     try {
       await session.#state.replay(stored, extraInfo(incoming));
       session.#use.goesOn();
       await session.#session?.dispatcher.followTasks();
       return session;
     } catch (error) {
-      if (!isStopping(error)) setup.server.onError(error);
+      if (!isStopping(error)) host.server.onError(error);
       await session.close();
       throw error;
     }
@@ -190,15 +197,10 @@ export class Session {
 
   /** Answers a request that belongs to this session. */
   fetch(incoming: Incoming): Promise<Outgoing> {
-    return this.#counted(async () => {
-      switch (incoming.request.method) {
-        case "POST":
-          return this.#post(incoming);
-        case "GET":
-          return this.#resumption.get(incoming);
-        default:
-          return this.#delete(incoming);
-      }
+    return this.#counted(() => {
+      const { method } = incoming.request;
+      if (method === "POST") return this.#post(incoming);
+      return method === "GET" ? this.#get(incoming) : this.#delete(incoming);
     });
   }
 
@@ -233,15 +235,24 @@ export class Session {
 
   /** Handles a message that another process forwarded. */
   receive(text: string): void {
-    const forwarded = this.#forwarded.decode(text);
-    if (forwarded === undefined || this.#ended) return;
-    const { message, scopes } = forwarded;
+    const { from, message, scopes } = JSON.parse(text) as Forwarded;
+    if (from === this.#log.name || this.#ended || !this.#ids.concern(message)) return;
     const cancelled = cancelledId(message);
     if (cancelled !== undefined && !this.#transport.isOpen(cancelled)) return;
     const needed = this.#neededFor([message]);
     if (scopes !== undefined && !needed.every((scope) => scopes.includes(scope))) return;
     this.#state.received([message]);
     this.#transport.forwarded(message);
+  }
+
+  /** Forwards messages to other processes that may need them; resolves with false on failure. */
+  async #forward(messages: readonly JSONRPCMessage[], scopes: Forwarded["scopes"]): Promise<boolean> {
+    for (const message of messages) {
+      if (!this.#ids.concernOthers(message)) continue;
+      const forwarded: Forwarded = { from: this.#log.name, message, scopes };
+      if ((await this.#host.records?.tell(this.key, JSON.stringify(forwarded))) === false) return false;
+    }
+    return true;
   }
 
   /** The session is not idle meanwhile. */
@@ -262,32 +273,105 @@ export class Session {
     if (this.#use.isUsed && messages.some(isInitializeRequest)) return alreadyInitialized();
     const refused =
       (await this.#transport.refusal(incoming, messages)) ??
-      this.#tooManyOpen(incoming) ??
+      this.#tooManyOpen(incoming.body, isPoll(incoming.body) ? 0 : requestIds(incoming.body).length) ??
       incoming.admitted.refusal(this.#neededFor(messages));
     if (refused !== undefined) return refused;
     this.#streams.needs(incoming.admitted.needed);
     this.#state.received(messages);
     const response = await this.#transport.post(messages, incoming);
-    const isPassedOn = await this.#forwarded.passOn(messages, incoming.owner.access?.scopes);
+    const isPassedOn = await this.#forward(messages, incoming.owner.access?.scopes);
     // The answer to a batch with requests has begun.
     return isPassedOn || messages.some((message) => isJSONRPCRequest(message))
       ? response
       : sessionsUnreadable(true);
   }
 
-  #tooManyOpen({ body }: Incoming): Response | undefined {
-    const { maxOpenRequests } = this.#setup;
-    const more = isPoll(body) ? 0 : requestIds(body).length;
-    return more > 0 && this.#streams.unanswered + more > maxOpenRequests
-      ? tooManyOpen(body, "session", maxOpenRequests)
+  /** `more`: how many requests come with `body`. */
+  #tooManyOpen(body: unknown, more: number): Response | undefined {
+    const { maxOpenRequestsPerSession: most } = this.#host;
+    return more > 0 && this.#streams.unanswered + more > most
+      ? tooManyOpen(body, "session", most)
       : undefined;
+  }
+
+  /** Opens the stream of the session, or resumes a stream that broke. */
+  async #get(incoming: Incoming): Promise<Outgoing> {
+    const { headers } = incoming.request;
+    if (!/text\/event-stream/i.test(headers.get("accept") ?? "")) {
+      return notAcceptable("Client must accept text/event-stream");
+    }
+    const eventId = headers.get("last-event-id") || null; // an empty one is none
+    const last = eventId === null ? undefined : this.#log.ids.parse(eventId);
+    if (eventId !== null && last === undefined) return nothingToResume();
+    const refused =
+      (await this.#transport.refusal(incoming)) ??
+      incoming.admitted.refusal(last === undefined ? [] : [...this.#streams.needed]);
+    if (refused !== undefined) return refused;
+    // Of the log of another process, the client has seen nothing in this one.
+    const isOurs = last?.log === this.#log.name;
+    const after = last && (isOurs ? last.event : 0);
+    if (last === undefined || last.stream === standaloneNumber) {
+      return this.#resume(this.#streams.standalone, after, incoming);
+    }
+    if (!isOurs) return this.#resumeEarlier(last.calls, incoming);
+    const stream = this.#streamOf(last);
+    return stream === undefined ? nothingToResume() : this.#resume(stream, after, incoming);
+  }
+
+  /** The rest of a stream, after the event of that number. */
+  #resume(stream: SessionStream, after: number | undefined, incoming: Incoming): StreamAnswer {
+    const response = this.#transport.carry(stream, incoming, () => {
+      // Else a client whose connection breaks before the next message would not know what to resume.
+      if (this.#transport.takesPriming(incoming)) stream.prime(after);
+      if (after !== undefined) stream.replay(after);
+    });
+    // A stream that is complete.
+    if (stream.number !== standaloneNumber && this.#streams.numbered(stream.number) === undefined) {
+      stream.disconnect();
+    }
+    return response;
+  }
+
+  /** Answers requests that came to an earlier process, on a stream of this one. */
+  async #resumeEarlier(calls: readonly OpenCall[], incoming: Incoming): Promise<Outgoing> {
+    if (calls.length === 0) return nothingToResume();
+    return incoming.admitted.admit(calls.map(messageOf), async (admitted) => {
+      const needed = [
+        ...admitted.needed,
+        ...(await this.#host.server.scopesOfTasks(calls.map(joinedBy), this.principal)),
+      ];
+      const refused = admitted.refusal(needed);
+      if (refused !== undefined) return refused;
+      if (this.#transport.isClosed) return sessionNotFound();
+      // The client has come back for them before, and lost that connection too.
+      const known = calls.map(({ id }) => this.#streams.of(id)).find((stream) => stream !== undefined);
+      if (known !== undefined) return this.#resume(known, 0, incoming);
+      const full = this.#tooManyOpen(undefined, calls.length);
+      if (full !== undefined) return full;
+      const extra = extraInfo(incoming);
+      const session = this.#session;
+      const stream = this.#streams.begin(calls, [...incoming.admitted.needed, ...needed]);
+      const response = this.#resume(stream, undefined, incoming);
+      for (const call of calls) {
+        if (call.request !== undefined) this.#transport.receive([messageOf(call)], extra);
+        else session?.answer(call.id, session.dispatcher.resume(call.id, call.task, extra), extra);
+      }
+      return response;
+    });
+  }
+
+  /** The stream of an event of this process; undefined if nothing can follow on it. */
+  #streamOf({ stream, event }: EventId): SessionStream | undefined {
+    if (event > this.#log.last) return undefined;
+    const missed = this.#log.after(event, stream).length > 0;
+    return this.#streams.numbered(stream) ?? (missed ? new SessionStream(stream, [], this.#log) : undefined);
   }
 
   async #delete(incoming: Incoming): Promise<Response> {
     const refused = await this.#transport.refusal(incoming);
     if (refused !== undefined) return refused;
     await this.close();
-    await this.#setup.records?.delete(this.key); // after the response, nobody finds it
+    await this.#host.records?.delete(this.key); // after the response, nobody finds it
     return new Response(null, { status: 200 });
   }
 
@@ -298,7 +382,7 @@ export class Session {
   }
 
   async #idledOut(isUnused: () => boolean): Promise<void> {
-    const { server, records } = this.#setup;
+    const { server, records } = this.#host;
     const isKept = await records?.keepWithTasks(this); // before it is gone here, so that it is found all the time
     if (!isUnused()) return;
     await this.close().catch(server.onError);
@@ -310,84 +394,7 @@ export class Session {
     this.#ended = true;
     this.#use.end();
     this.#log.clear();
-    if (!this.#isClosing) void this.#setup.records?.delete(this.key); // its author's server ended it
-    this.#setup.onEnd(this);
-  }
-}
-
-/** A message of a client that came to another process. */
-export interface Forwarded {
-  readonly message: JSONRPCMessage;
-  /** The scopes of its token; undefined if tokens have none. */
-  readonly scopes: readonly string[] | undefined;
-}
-
-/** One session in one process. */
-interface Place {
-  /** The name of the session in the store. */
-  readonly key: string;
-  /** Another one in each process. */
-  readonly name: string;
-  readonly ids: ServerRequestIds;
-  /** Whether the session began in another process. */
-  readonly isRestored: boolean;
-  readonly onError: OnError;
-}
-
-/**
- * Messages of a client that other processes need which serve the same session: answers to what they asked, cancels of requests
- * that they answer, and news for their author's servers.
- */
-export class ForwardedMessages {
-  readonly #place: Place;
-  /** Undefined if no other process knows of the session. */
-  readonly #records: SessionRecords | undefined;
-
-  constructor(place: Place, records: SessionRecords | undefined) {
-    this.#place = place;
-    this.#records = records;
-  }
-
-  /** Passes messages that the client sent here to other processes that may need them; resolves with false on failure. */
-  async passOn(messages: readonly JSONRPCMessage[], scopes: readonly string[] | undefined): Promise<boolean> {
-    const { key, name, onError } = this.#place;
-    if (this.#records === undefined) return true;
-    try {
-      for (const message of messages) {
-        if (!this.#isForOthers(message)) continue;
-        await this.#records.tell(key, JSON.stringify({ from: name, message, scopes }));
-      }
-      return true;
-    } catch (error) {
-      if (!isStopping(error)) onError(error);
-      return false;
-    }
-  }
-
-  /** A message that another process forwarded; undefined for one from this process, and for one that has no use here. */
-  decode(text: string): Forwarded | undefined {
-    const { from, message, scopes } = JSON.parse(text) as Forwarded & { readonly from: string };
-    if (from === this.#place.name) return undefined;
-    return this.#isWanted(message) ? { message, scopes } : undefined;
-  }
-
-  #isForOthers(message: JSONRPCMessage): boolean {
-    const { ids, isRestored } = this.#place;
-    if (!("method" in message)) return message.id !== undefined && ids.isOfAnother(message.id);
-    switch (message.method) {
-      case "notifications/cancelled": // the client may have resumed the request in one process, and cancel it in another
-      case "notifications/roots/list_changed":
-        return true;
-      case "notifications/initialized": // for the process that answered the handshake
-        return isRestored;
-      default:
-        return false;
-    }
-  }
-
-  #isWanted(message: JSONRPCMessage): boolean {
-    const { ids, isRestored } = this.#place;
-    if (!("method" in message)) return message.id !== undefined && ids.isOurs(message.id);
-    return message.method !== "notifications/initialized" || !isRestored;
+    if (!this.#isClosing) void this.#host.records?.delete(this.key); // its author's server ended it
+    this.#host.onEnd(this);
   }
 }

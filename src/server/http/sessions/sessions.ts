@@ -2,11 +2,10 @@ import type { Clock } from "../../../runtime/clock.ts";
 import { ConcurrencyLimit } from "../../../runtime/concurrency-limit.ts";
 import type { SessionNews } from "../../../store/session-store.ts";
 import { isStopping, HoldfastError } from "../../../task/fault.ts";
-import type { TaskServer } from "../../task-server.ts";
+import { inThisContext } from "../../../runtime/own-context.ts";
 import { isHttpRefusal } from "../admission.ts";
 import type { Outgoing } from "../exchange.ts";
-import type { SessionSettings } from "../http-options.ts";
-import type { UnreadBytes } from "../unread-bytes.ts";
+import type { HttpSession, SessionSettings } from "../http-options.ts";
 import { BrokenRequests, readHandshake } from "./requests.ts";
 import { type EventLimits, EventMemory } from "./event-log.ts";
 import type { EarlierRevisions, Incoming } from "./incoming.ts";
@@ -19,21 +18,16 @@ import {
   tooManyOfOne,
   tooManySessions,
 } from "./refusals.ts";
-import { idToAnswer, type AnswerForm } from "./request-ids.ts";
-import type { SessionHooks } from "./session-hooks.ts";
+import { idToAnswer } from "./request-ids.ts";
 import { SessionRecords, sessionKey } from "./session-records.ts";
 import { type StoredState, storedUses } from "./session-state.ts";
-import { Session, type SessionSetup } from "./session.ts";
+import { Session, type SessionHost } from "./session.ts";
 import { isPrincipal, PerPrincipal, shareOf, type Share } from "../../limits.ts";
 
-export interface SessionsSetup extends SessionSettings {
-  readonly server: TaskServer;
-  readonly clock: Clock;
-  readonly unread: UnreadBytes;
-  /** Left out if each request chooses. */
-  readonly answerForm?: AnswerForm | undefined;
-  /** Left out if nobody is told. */
-  readonly hooks?: SessionHooks;
+export interface SessionsSetup extends Pick<
+  SessionHost,
+  keyof SessionSettings | "server" | "clock" | "unread" | "answerForm"
+> {
   readonly limits?: EventLimits;
   /** For the messages that all sessions store to resume streams, in characters of JSON. */
   readonly memoryBytes?: number;
@@ -61,12 +55,14 @@ type Refuse = () => Response;
  * continues as soon as its client comes back.
  */
 export class Sessions implements EarlierRevisions {
-  readonly #setup: SessionsSetup;
+  readonly #host: SessionHost;
   readonly #sessions = new Map<string, Session>();
   /** By their names in the store. */
   readonly #byKey = new Map<string, Session>();
-  readonly #memory: EventMemory;
-  readonly #broken: BrokenRequests;
+  /** As their author was told of them: those whose handshake was not refused, and that could be continued. */
+  readonly #told = new Map<Session, HttpSession>();
+  readonly #onOpened: SessionSettings["onSessionOpened"];
+  readonly #onClosed: SessionSettings["onSessionClosed"];
   /** Of open sessions, and of those that are being opened. */
   readonly #slots: SessionSlots;
   /** Undefined if the store keeps no sessions. */
@@ -80,21 +76,34 @@ export class Sessions implements EarlierRevisions {
 
   constructor(setup: SessionsSetup) {
     const { server, clock, maxSessions: total, maxSessionsPerPrincipal: ofPrincipal } = setup;
-    this.#setup = setup;
-    this.#memory = new EventMemory(setup.memoryBytes ?? allSessionsBytes);
-    this.#broken = new BrokenRequests({ ...setup, maxPerPrincipal: setup.maxOpenRequestsPerPrincipal });
-    const evict = (id: string): void => {
+    const {
+      memoryBytes = allSessionsBytes,
+      limits = defaultLimits,
+      onSessionOpened,
+      onSessionClosed,
+    } = setup;
+    this.#onOpened = onSessionOpened && inThisContext(onSessionOpened);
+    this.#onClosed = onSessionClosed && inThisContext(onSessionClosed);
+    this.#slots = new SessionSlots(setup, (id) => {
       const session = this.#sessions.get(id);
       if (session === undefined) return;
       session.close().catch(server.onError);
       void this.#released(session);
-    };
-    this.#slots = new SessionSlots({ ...setup, evict });
+    });
     if (server.sessionStore !== undefined) {
       const { sessionStore: store, secret, onError } = server;
       this.#records = new SessionRecords({ store, secret, clock, room: { total, ofPrincipal }, onError });
       this.#unsubscribe = this.#records.subscribe((news) => this.#onNews(news));
     }
+    this.#host = {
+      ...setup,
+      limits,
+      records: this.#records,
+      memory: new EventMemory(memoryBytes),
+      broken: new BrokenRequests({ ...setup, maxPerPrincipal: setup.maxOpenRequestsPerPrincipal }),
+      onIdle: ({ id }, idle) => this.#slots.idle(id, idle),
+      onEnd: (session) => this.#ended(session),
+    };
   }
 
   get size(): number {
@@ -144,14 +153,14 @@ export class Sessions implements EarlierRevisions {
 
   async #open(incoming: Incoming): Promise<Outgoing> {
     const answersTo = idToAnswer(incoming.body);
-    const id = this.#setup.clock.uniqueName();
-    const session = await this.#begin(id, incoming, () => Session.open(id, incoming, this.#setupOf(id)));
+    const id = this.#host.clock.uniqueName();
+    const session = await this.#begin(id, incoming, () => Session.open(id, incoming, this.#host));
     if (session === undefined) return internalError(answersTo); // it was reported where it failed
     if (!(session instanceof Session)) return session();
     const answer = await session.fetch(incoming);
     // A refused handshake opens no session.
     if (isHttpRefusal(answer) || this.#closed) await session.close();
-    else await this.#setup.hooks?.opened(session);
+    else await this.#opened(session);
     return answer;
   }
 
@@ -167,7 +176,7 @@ export class Sessions implements EarlierRevisions {
 
   async #restore(id: string, incoming: Incoming): Promise<Session | Refuse> {
     if (!form.test(id)) return sessionNotFound;
-    const { server, clock } = this.#setup;
+    const { server, clock } = this.#host;
     let state: StoredState | undefined;
     try {
       state = await this.#records?.find(sessionKey(id), incoming.owner.principal);
@@ -177,16 +186,15 @@ export class Sessions implements EarlierRevisions {
     }
     if (state === undefined) return sessionNotFound;
     const known = state;
-    const setup = this.#setupOf(id);
     const restore = (): Promise<Session> =>
-      within(restoreMs, clock, Session.restore(id, incoming, setup, known), server.onError);
+      within(restoreMs, clock, Session.restore(id, incoming, this.#host, known), server.onError);
     const session = await this.#begin(id, incoming, () => this.#restores.run(restore));
     if (this.#closed && session instanceof Session) {
       await session.close(); // nothing else would
       return sessionsUnreadable;
     }
     if (session instanceof Session) {
-      await this.#setup.hooks?.opened(session);
+      await this.#opened(session);
       void this.#records?.extend([session.extended()]);
       await this.#caughtUp(session); // with what was changed meanwhile
     }
@@ -199,7 +207,7 @@ export class Sessions implements EarlierRevisions {
     { body, owner }: Incoming,
     make: () => Promise<Session>,
   ): Promise<Session | Refuse | undefined> {
-    const { maxSessionsPerPrincipal } = this.#setup;
+    const { maxSessionsPerPrincipal } = this.#host;
     const full = (): Response => tooManySessions(idToAnswer(body));
     const slot = this.#slots.acquire(id, shareOf(owner));
     if (slot === "server is full") return full;
@@ -223,34 +231,36 @@ export class Sessions implements EarlierRevisions {
     return session;
   }
 
-  #setupOf(id: string): SessionSetup {
-    const { server, clock, unread, answerForm, limits = defaultLimits } = this.#setup;
-    return {
-      server,
-      clock,
-      unread,
-      answerForm,
-      limits,
-      records: this.#records,
-      memory: this.#memory,
-      broken: this.#broken,
-      idleMs: this.#setup.sessionIdleMs,
-      unusedMs: this.#setup.unusedSessionMs,
-      maxOpenRequests: this.#setup.maxOpenRequestsPerSession,
-      onIdle: (idle) => this.#slots.idle(id, idle),
-      onEnd: (session) => {
-        if (this.#sessions.get(id) !== session) return; // it never began, and may do so later
-        this.#slots.release(id);
-        this.#sessions.delete(id);
-        this.#byKey.delete(session.key);
-        this.#setup.hooks?.closed(id);
-      },
-    };
+  #ended(session: Session): void {
+    const { id, key } = session;
+    if (this.#sessions.get(id) !== session) return; // it never began, and may do so later
+    this.#slots.release(id);
+    this.#sessions.delete(id);
+    this.#byKey.delete(key);
+    const told = this.#told.get(session);
+    this.#told.delete(session);
+    if (told !== undefined) void this.#tell(this.#onClosed, told);
+  }
+
+  /** Resolves when its author knows of it. Its client gets no answer before. */
+  async #opened(session: Session): Promise<void> {
+    if (session.hasEnded) return;
+    const told: HttpSession = { id: session.id, principal: session.principal };
+    this.#told.set(session, told);
+    await this.#tell(this.#onOpened, told);
+  }
+
+  async #tell(listener: SessionSettings["onSessionOpened"], session: HttpSession): Promise<void> {
+    try {
+      await listener?.(session);
+    } catch (error) {
+      this.#host.server.onError(error);
+    }
   }
 
   /** Stores from time to time which sessions were used, and deletes those that have ended. */
   #sweepLater(): () => void {
-    const { clock, sessionIdleMs } = this.#setup;
+    const { clock, sessionIdleMs } = this.#host;
     const records = this.#records;
     if (records === undefined) return () => undefined;
     return clock.after(sessionIdleMs / storedUses, () => {
@@ -283,7 +293,7 @@ export class Sessions implements EarlierRevisions {
 
   /** Never rejects. */
   #caughtUp(session: Session): Promise<void> {
-    return session.changed().catch(this.#setup.server.onError);
+    return session.changed().catch(this.#host.server.onError);
   }
 }
 
@@ -304,35 +314,27 @@ async function within(
   return Promise.race([begun, late.promise]).finally(cancelTimer);
 }
 
-export interface SessionSlotsSetup {
-  readonly clock: Clock;
-  /** Sessions of all principals, and of one. */
-  readonly maxSessions: number;
-  readonly maxSessionsPerPrincipal: number;
-  /** After this time, an idle session may lose its slot to another one of its principal. */
-  readonly unusedSessionMs: number;
-  /** Ends a session that has lost its slot. */
-  readonly evict: (id: string) => void;
-}
-
 /**
  * Limits the sessions. When no slot is free, the principal with most sessions loses one to another principal, an idle one
  * first, so that no principal can keep the others out.
  */
-export class SessionSlots {
-  readonly #setup: SessionSlotsSetup;
+class SessionSlots {
+  readonly #settings: SessionsSetup;
+  readonly #onEvicted: (id: string) => void;
   readonly #sessions = new PerPrincipal<string>();
   readonly #shares = new Map<string, Share>();
   /** Since when sessions are idle; the longest first. */
   readonly #idle = new Map<string, number>();
 
-  constructor(setup: SessionSlotsSetup) {
-    this.#setup = setup;
+  /** `onEvicted` ends a session that has lost its slot. */
+  constructor(settings: SessionsSetup, onEvicted: (id: string) => void) {
+    this.#settings = settings;
+    this.#onEvicted = onEvicted;
   }
 
   /** Acquires a slot for a session, if necessary that of another session; otherwise says which limit is reached. */
   acquire(id: string, share: Share): "acquired" | "server is full" | "principal is full" {
-    const { maxSessions, maxSessionsPerPrincipal } = this.#setup;
+    const { maxSessions, maxSessionsPerPrincipal } = this.#settings;
     const own = this.#sessions.count(share);
     if (isPrincipal(share) && own >= maxSessionsPerPrincipal) {
       if (!this.#evict(this.#longestIdle((other) => other === share))) return "principal is full";
@@ -363,13 +365,13 @@ export class SessionSlots {
   /** The session became idle, or is used again. */
   idle(id: string, idle: boolean): void {
     this.#idle.delete(id);
-    if (idle && this.#shares.has(id)) this.#idle.set(id, this.#setup.clock.elapsed());
+    if (idle && this.#shares.has(id)) this.#idle.set(id, this.#settings.clock.elapsed());
   }
 
   #evict(id: string | undefined): boolean {
     if (id === undefined) return false;
     this.release(id); // before it has ended, so that it is not evicted twice
-    this.#setup.evict(id);
+    this.#onEvicted(id);
     return true;
   }
 
@@ -388,7 +390,7 @@ export class SessionSlots {
   }
 
   #longestIdle(isOf: (share: Share) => boolean): string | undefined {
-    const { clock, unusedSessionMs } = this.#setup;
+    const { clock, unusedSessionMs } = this.#settings;
     for (const [id, since] of this.#idle) {
       if (clock.elapsed() - since < unusedSessionMs) return undefined;
       if (isOf(this.#shares.get(id) ?? null)) return id;
