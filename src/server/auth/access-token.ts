@@ -1,9 +1,6 @@
 import { type AuthInfo, OAuthError, OAuthErrorCode } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import { numberKind } from "../../options/kind.ts";
-import { mustBe, shown } from "../../options/options.ts";
-import type { TimeSpan } from "../../task/time.ts";
 import type { Clock } from "../../runtime/clock.ts";
 import { isLoopback } from "../http/listen.ts";
 
@@ -82,44 +79,10 @@ function claimText(claim: unknown): string | undefined {
   return typeof claim === "string" && claim !== "" ? claim : undefined;
 }
 
-/** The audiences to accept; throws `configuration` if that would be none or any. */
-export function audiencesOf(audience: string | readonly string[]): string[] {
-  const all = typeof audience === "string" ? [audience] : [...audience];
-  if (all.length > 0 && all.every((one) => typeof one === "string" && one !== "")) return all;
-  throw new HoldfastError(
-    "configuration",
-    "audience must name the resource that tokens are issued for, and must not be empty.",
-  );
-}
-
-/** Throws `configuration` for an issuer that no token can come from. */
-export function assertIssuer(issuer: string): void {
-  if (typeof issuer === "string" && URL.canParse(issuer)) return;
-  throw new HoldfastError(
-    "configuration",
-    "issuer must be the URL that identifies the authorization server.",
-  );
-}
-
-/** Throws `configuration` for an option that is no number from `least` on. */
-export function assertNumbers(options: Readonly<Record<string, number>>, least = 0): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (Number.isFinite(value) && value >= least) continue;
-    throw new HoldfastError("configuration", `${name} must be a number of at least ${least}, not ${value}.`);
-  }
-}
-
-/** These lengths of time in milliseconds. Throws `configuration` for others, and for what is less than `min`. */
-export function readSpans<Name extends string>(
-  given: Readonly<Record<Name, TimeSpan>>,
-  min = 0,
-): Readonly<Record<Name, number>> {
-  const kind = numberKind("time", { min, fractions: true });
-  const read = Object.entries<TimeSpan>(given).map(([name, span]) => {
-    if (kind.accepts(span)) return [name, kind.read?.(span)] as const;
-    throw new HoldfastError("configuration", `${name} ${mustBe(kind, "inCode", shown(span))}`);
-  });
-  return Object.fromEntries(read) as Record<Name, number>;
+/** Whether tokens can be issued for it: a name, or several of which one has to match. */
+export function isAudience(given: unknown): boolean {
+  const all: readonly unknown[] = [given].flat();
+  return all.length > 0 && all.every((one) => typeof one === "string" && one !== "");
 }
 
 export interface EndpointSetup {

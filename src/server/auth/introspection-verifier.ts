@@ -1,16 +1,24 @@
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../task/fault.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
-import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+import {
+  assertOptions,
+  callback,
+  flag,
+  number,
+  type Settings,
+  settingsOf,
+  tableOf,
+  text,
+  time,
+  value,
+} from "../../options/options.ts";
 import {
   type AccessToken,
   accessTokenOf,
-  assertIssuer,
-  assertNumbers,
-  audiencesOf,
   Endpoint,
   invalidToken,
-  readSpans,
+  isAudience,
   type TokenVerifier,
   unavailable,
   undecided,
@@ -48,60 +56,64 @@ function credentialsHeader(credentials: IntrospectionCredentials): () => string 
 }
 
 /** Name and secret are encoded before they are joined, because either may contain a colon (RFC 6749, 2.3.1). */
-function formEncoded(value: string): string {
-  return new URLSearchParams({ "": value }).toString().slice(1);
+function formEncoded(plain: string): string {
+  return new URLSearchParams({ "": plain }).toString().slice(1);
 }
 
-interface Options {
+class DeclaredOptions {
   /** The introspection endpoint of the authorization server (`introspection_endpoint` of its metadata). */
-  readonly url: URL;
+  readonly url: URL = value("a URL", (given) => given instanceof URL, { required: true });
   /** The issuer. An answer that names another one is refused. */
-  readonly issuer: string;
+  readonly issuer: string = text(
+    "the URL that identifies the authorization server",
+    (url) => URL.canParse(url),
+    {
+      required: true,
+    },
+  );
   /**
    * The expected `aud` of the answer: this server's name at the issuer. If you list several, one has to match. `false` skips the check, for
    * authorization servers that report a token as active only to its audience.
    */
-  readonly audience: string | readonly string[] | false;
+  readonly audience: string | readonly string[] | false = value(
+    "what tokens are issued for, or `false`",
+    (given) => given === false || isAudience(given),
+    { required: true },
+  );
   /**
    * How long a valid token is cached, in milliseconds, but never after it expires. A revoked token may be accepted for this long. Default:
    * one minute; 0 asks each time.
    */
-  readonly maxAgeMs?: TimeSpan;
+  readonly maxAgeMs?: TimeSpan = time({ min: 0, fractions: true, default: 60_000 });
   /** How long an invalid token is cached, in milliseconds. Default 10 seconds. */
-  readonly refusedMaxAgeMs?: TimeSpan;
+  readonly refusedMaxAgeMs?: TimeSpan = time({ min: 0, fractions: true, default: 10_000 });
   /** Maximum number of cached tokens, for valid and invalid ones each. Default 10,000. */
-  readonly maxEntries?: number;
+  readonly maxEntries?: number = number({ min: 1, default: 10_000 });
   /**
    * Maximum number of lookups at the same time, plus as many for tokens that were valid before, so that made-up tokens do not lock out
    * known callers. Above it, requests get 503. Default 100.
    */
-  readonly maxConcurrent?: number;
+  readonly maxConcurrent?: number = number({ min: 1, default: 100 });
   /** The accepted difference between the clocks of the two servers, in milliseconds. Default 5,000. */
-  readonly clockToleranceMs?: TimeSpan;
+  readonly clockToleranceMs?: TimeSpan = time({ min: 0, fractions: true, default: 5_000 });
   /** How long to wait for an answer, in milliseconds; default 5,000. */
-  readonly timeoutMs?: TimeSpan;
+  readonly timeoutMs?: TimeSpan = time({ min: 1, fractions: true, default: 5_000 });
   /** Allows an `http:` URL of another machine. Anyone who controls the network can then read tokens and the secret. Default false. */
-  readonly allowInsecureUrl?: boolean;
+  readonly allowInsecureUrl?: boolean = flag({ default: false });
 }
+
+interface Options extends DeclaredOptions {}
 
 /** Options of `introspectionVerifier`. */
 export type IntrospectionVerifierOptions = Options & IntrospectionCredentials;
 
-const verifierOptions: OptionNames<IntrospectionVerifierOptions> = {
-  url: true,
-  issuer: true,
-  audience: true,
-  maxAgeMs: true,
-  refusedMaxAgeMs: true,
-  maxEntries: true,
-  maxConcurrent: true,
-  clockToleranceMs: true,
-  timeoutMs: true,
-  allowInsecureUrl: true,
-  clientId: true,
-  clientSecret: true,
-  authorization: true,
-};
+class DeclaredWithCredentials extends DeclaredOptions {
+  readonly clientId?: string = text("a non-empty string", (given) => given !== "", {});
+  readonly clientSecret?: string = text("a string", () => true, { secret: true });
+  readonly authorization?: () => string | Promise<string> = callback();
+}
+
+const verifierOptions = tableOf(DeclaredWithCredentials);
 
 /**
  * Verifies access tokens of any format by asking the authorization server (RFC 7662). Answers are cached by a hash of the
@@ -127,42 +139,16 @@ export function introspectionVerifier(options: IntrospectionVerifierOptions): To
 
 /** `introspectionVerifier` with a given clock. */
 export function introspectionVerifierBy(clock: Clock, options: IntrospectionVerifierOptions): TokenVerifier {
-  assertOptionNames("introspectionVerifier", options, verifierOptions);
-  const { url, issuer, audience, maxEntries = 10_000, maxConcurrent = 100 } = options;
-  const { clockToleranceMs, maxAgeMs, refusedMaxAgeMs } = readSpans({
-    clockToleranceMs: options.clockToleranceMs ?? 5_000,
-    maxAgeMs: options.maxAgeMs ?? 60_000,
-    refusedMaxAgeMs: options.refusedMaxAgeMs ?? 10_000,
-  });
-  const { timeoutMs } = readSpans({ timeoutMs: options.timeoutMs ?? 5_000 }, 1);
-  const { allowInsecureUrl = false } = options;
-  assertIssuer(issuer);
-  assertNumbers({ maxEntries, maxConcurrent }, 1);
-  return new Introspection({
-    endpoint: new Endpoint({ what: "Token introspection", url, timeoutMs, allowInsecureUrl, clock }),
-    clock,
-    authorization: credentialsHeader(options),
-    issuer,
-    audiences: audience === false ? undefined : audiencesOf(audience),
-    maxAgeMs,
-    refusedMaxAgeMs,
-    maxEntries,
-    maxConcurrent,
-    clockToleranceMs,
-  });
+  assertOptions("introspectionVerifier", options, verifierOptions);
+  const settings = settingsOf<Options>(verifierOptions, options);
+  const endpoint = new Endpoint({ ...settings, what: "Token introspection", clock });
+  return new Introspection({ ...settings, endpoint, clock, authorization: credentialsHeader(options) });
 }
 
-export interface IntrospectionSetup {
-  readonly endpoint: Pick<Endpoint, "ask">;
+interface IntrospectionSetup extends Settings<Options> {
+  readonly endpoint: Endpoint;
   readonly clock: Clock;
   readonly authorization: () => string | Promise<string>;
-  readonly issuer: string;
-  readonly audiences: readonly string[] | undefined;
-  readonly maxAgeMs: number;
-  readonly refusedMaxAgeMs: number;
-  readonly maxEntries: number;
-  readonly maxConcurrent: number;
-  readonly clockToleranceMs: number;
 }
 
 /** For how long after its last verdict a valid token has a reserved place, in ms. */
@@ -172,7 +158,7 @@ const knownMs = 24 * 3_600_000;
 type Verdict = { readonly claims: JsonObject } | { readonly refused: string };
 
 /** Asks the authorization server for tokens, and remembers its answers. */
-export class Introspection implements TokenVerifier {
+class Introspection implements TokenVerifier {
   readonly #setup: IntrospectionSetup;
   readonly #good: ExpiringCache<JsonObject>;
   /** Separate from the valid ones, so that made-up tokens cannot push those out. */
@@ -244,7 +230,7 @@ export class Introspection implements TokenVerifier {
   }
 
   #reasonAgainst({ active, exp, nbf, iss, aud, token_type }: JsonObject, now: number): string | undefined {
-    const { issuer, audiences, clockToleranceMs } = this.#setup;
+    const { issuer, audience, clockToleranceMs } = this.#setup;
     if (active !== true) return "The token is not valid";
     if (exp !== undefined && !(typeof exp === "number" && exp * 1_000 > now - clockToleranceMs)) {
       return "The token has expired";
@@ -254,7 +240,7 @@ export class Introspection implements TokenVerifier {
     }
     if (iss !== undefined && iss !== issuer) return "The claim iss is not accepted";
     const meantFor: readonly unknown[] = Array.isArray(aud) ? aud : [aud];
-    if (audiences !== undefined && !audiences.some((one) => meantFor.includes(one))) {
+    if (audience !== false && ![audience].flat().some((one) => meantFor.includes(one))) {
       return "The claim aud is not accepted";
     }
     // A token that is bound to a key (DPoP) must not count without the proof.
@@ -293,9 +279,9 @@ export class ExpiringCache<T> {
     this.#entries.delete(key);
   }
 
-  set(key: string, value: T, from: number, until: number): void {
+  set(key: string, entry: T, from: number, until: number): void {
     this.#entries.delete(key);
-    this.#entries.set(key, { value, from, until });
+    this.#entries.set(key, { value: entry, from, until });
     for (const oldest of this.#entries.keys()) {
       if (this.#entries.size <= this.#maxEntries) return;
       this.#entries.delete(oldest);

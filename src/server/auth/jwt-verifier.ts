@@ -13,15 +13,24 @@ import {
 } from "jose";
 import { HoldfastError } from "../../task/fault.ts";
 import { type Clock, systemClock } from "../../runtime/clock.ts";
-import { assertOptionNames, type OptionNames } from "../../task/option-names.ts";
+import {
+  assertOptions,
+  choices,
+  flag,
+  isObject,
+  list,
+  settingsOf,
+  tableOf,
+  text,
+  time,
+  value,
+} from "../../options/options.ts";
 import {
   type AccessToken,
   accessTokenOf,
-  assertIssuer,
-  audiencesOf,
   Endpoint,
   invalidToken,
-  readSpans,
+  isAudience,
   type TokenVerifier,
   unavailable,
 } from "./access-token.ts";
@@ -48,56 +57,45 @@ const asymmetric = [
 /** A signature algorithm of JWTs that a verifier may allow. */
 export type Algorithm = (typeof asymmetric)[number];
 
-/** Throws `configuration` for an algorithm that is not allowed; JavaScript does not check names. */
-function assertAlgorithms(allowed: readonly string[]): void {
-  const known: readonly string[] = asymmetric;
-  const bad = allowed.find((name) => !known.includes(name));
-  if (bad !== undefined) {
-    const message = `algorithms must not contain ${bad}: allow some of ${known.join(", ")}.`;
-    throw new HoldfastError("configuration", message);
-  }
-  if (allowed.length === 0) throw new HoldfastError("configuration", "algorithms must not be empty.");
+const isFilled = (given: string): boolean => given !== "";
+
+class DeclaredJwtVerifierOptions {
+  /** The issuer, exactly as in the `iss` claim of its tokens. */
+  readonly issuer: string = text(
+    "the URL that identifies the authorization server",
+    (url) => URL.canParse(url),
+    {
+      required: true,
+    },
+  );
+  /** The expected `aud` claim: this server's name at the issuer. If you list several, one has to match. */
+  readonly audience: string | readonly string[] = value("what tokens are issued for", isAudience, {
+    required: true,
+  });
+  /** The URL of the issuer's keys (`jwks_uri` of its metadata), or the keys themselves. */
+  readonly jwks: URL | JSONWebKeySet = value("a URL or a set of public keys", isObject, { required: true });
+  /** The accepted signature algorithms. Default: all asymmetric ones (RSA, elliptic curves, Ed25519). */
+  readonly algorithms?: readonly Algorithm[] = choices(asymmetric, { default: asymmetric });
+  /** The accepted difference between the clocks of issuer and server, in milliseconds. Default 5,000. */
+  readonly clockToleranceMs?: TimeSpan = time({ min: 0, fractions: true, default: 5_000 });
+  /** Required claims besides `iss`, `aud` and `exp`. */
+  readonly requiredClaims?: readonly string[] = list("names of claims", isFilled, { default: [] });
+  /** The required `typ` header: `at+jwt` (RFC 9068) refuses the issuer's other tokens. Default: any. */
+  readonly type?: string = text("a non-empty string", isFilled, {});
+  /** How long keys are used before they are fetched again; default 10 minutes. */
+  readonly jwksMaxAgeMs?: TimeSpan = time({ min: 0, fractions: true, default: 600_000 });
+  /** The shortest time between two fetches because of a token with an unknown key; default 30 seconds. */
+  readonly jwksCooldownMs?: TimeSpan = time({ min: 0, fractions: true, default: 30_000 });
+  /** How long to wait for the keys; default 5 seconds. */
+  readonly timeoutMs?: TimeSpan = time({ min: 1, fractions: true, default: 5_000 });
+  /** Allows an `http:` URL of another machine as `jwks`. Anyone who controls the network can then replace the keys. Default false. */
+  readonly allowInsecureUrl?: boolean = flag({ default: false });
 }
 
 /** Options of `jwtVerifier`. */
-export interface JwtVerifierOptions {
-  /** The issuer, exactly as in the `iss` claim of its tokens. */
-  readonly issuer: string;
-  /** The expected `aud` claim: this server's name at the issuer. If you list several, one has to match. */
-  readonly audience: string | readonly string[];
-  /** The URL of the issuer's keys (`jwks_uri` of its metadata), or the keys themselves. */
-  readonly jwks: URL | JSONWebKeySet;
-  /** The accepted signature algorithms. Default: all asymmetric ones (RSA, elliptic curves, Ed25519). */
-  readonly algorithms?: readonly Algorithm[];
-  /** The accepted difference between the clocks of issuer and server, in milliseconds. Default 5,000. */
-  readonly clockToleranceMs?: TimeSpan;
-  /** Required claims besides `iss`, `aud` and `exp`. */
-  readonly requiredClaims?: readonly string[];
-  /** The required `typ` header: `at+jwt` (RFC 9068) refuses the issuer's other tokens. Default: any. */
-  readonly type?: string;
-  /** How long keys are used before they are fetched again; default 10 minutes. */
-  readonly jwksMaxAgeMs?: TimeSpan;
-  /** The shortest time between two fetches because of a token with an unknown key; default 30 seconds. */
-  readonly jwksCooldownMs?: TimeSpan;
-  /** How long to wait for the keys; default 5 seconds. */
-  readonly timeoutMs?: TimeSpan;
-  /** Allows an `http:` URL of another machine as `jwks`. Anyone who controls the network can then replace the keys. Default false. */
-  readonly allowInsecureUrl?: boolean;
-}
+export interface JwtVerifierOptions extends DeclaredJwtVerifierOptions {}
 
-const verifierOptions: OptionNames<JwtVerifierOptions> = {
-  issuer: true,
-  audience: true,
-  jwks: true,
-  algorithms: true,
-  clockToleranceMs: true,
-  requiredClaims: true,
-  type: true,
-  jwksMaxAgeMs: true,
-  jwksCooldownMs: true,
-  timeoutMs: true,
-  allowInsecureUrl: true,
-};
+const verifierOptions = tableOf<JwtVerifierOptions>(DeclaredJwtVerifierOptions);
 
 /**
  * Verifies access tokens that are JWTs (RFC 9068) with the issuer's public keys, and finds new keys automatically. While the keys cannot be
@@ -120,25 +118,17 @@ export function jwtVerifier(options: JwtVerifierOptions): TokenVerifier {
 
 /** `jwtVerifier` with a given clock. */
 export function jwtVerifierBy(clock: Clock, options: JwtVerifierOptions): TokenVerifier {
-  assertOptionNames("jwtVerifier", options, verifierOptions);
-  const { issuer, jwks, requiredClaims = [], type } = options;
-  const { clockToleranceMs, jwksMaxAgeMs, jwksCooldownMs } = readSpans({
-    clockToleranceMs: options.clockToleranceMs ?? 5_000,
-    jwksMaxAgeMs: options.jwksMaxAgeMs ?? 600_000,
-    jwksCooldownMs: options.jwksCooldownMs ?? 30_000,
-  });
-  const { timeoutMs } = readSpans({ timeoutMs: options.timeoutMs ?? 5_000 }, 1);
-  const { algorithms = asymmetric, allowInsecureUrl = false } = options;
-  assertIssuer(issuer);
-  assertAlgorithms(algorithms);
-  const audience = audiencesOf(options.audience);
+  assertOptions("jwtVerifier", options, verifierOptions);
+  const settings = settingsOf<JwtVerifierOptions, "type">(verifierOptions, options);
+  const { issuer, audience, jwks, algorithms, clockToleranceMs, requiredClaims, type } = settings;
   const keysAt = (url: URL): RemoteKeys => {
-    const endpoint = new Endpoint({ what: "The key set", url, timeoutMs, allowInsecureUrl, clock });
-    return new RemoteKeys({ endpoint, clock, maxAgeMs: jwksMaxAgeMs, cooldownMs: jwksCooldownMs });
+    const endpoint = new Endpoint({ ...settings, what: "The key set", url, clock });
+    const { jwksMaxAgeMs: maxAgeMs, jwksCooldownMs: cooldownMs } = settings;
+    return new RemoteKeys({ endpoint, clock, maxAgeMs, cooldownMs });
   };
   return new JwtCheck(jwks instanceof URL ? keysAt(jwks).find : localKeys(jwks), issuer, () => ({
     issuer,
-    audience,
+    audience: [audience].flat(),
     algorithms: [...algorithms],
     clockTolerance: clockToleranceMs / 1_000,
     currentDate: new Date(clock.now()),
