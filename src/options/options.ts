@@ -209,6 +209,15 @@ export function settingsOf<Options extends object, WithoutDefault extends keyof 
   return Object.fromEntries(found) as Settings<Options, WithoutDefault>;
 }
 
+/** Those of the members `names` that are set. */
+export function definedOf<T extends object, Name extends keyof T>(
+  given: T,
+  names: readonly Name[],
+): { [Each in Name]?: Exclude<T[Each], undefined> } {
+  const found = names.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]] as const]));
+  return Object.fromEntries(found) as { [Each in Name]?: Exclude<T[Each], undefined> };
+}
+
 /** Throws `configuration` for options that are wrong. `what` takes them, such as `createTasks`. */
 export function assertOptions<Options extends object>(
   what: string,

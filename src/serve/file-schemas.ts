@@ -1,4 +1,13 @@
-/** Parts of JSON Schemas for the options that a file can give. */
+/** Options of tools that another server or service has, and parts of JSON Schemas for the options that a file can give. */
+
+import { type Table, tableOf } from "../options/options.ts";
+import { toolOptions } from "../runtime/tool/tool-options.ts";
+
+/** The options that a class declares, and those of `tasks.tool` that are passed on. */
+export function servedOptions(declared: new () => object, passedOn: readonly string[]): Table<object> {
+  const ofTool = [...toolOptions.rows].filter(([name]) => passedOn.includes(name));
+  return { rows: new Map([...tableOf(declared).rows, ...ofTool]) };
+}
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 

@@ -5,6 +5,7 @@ import type {
   ServerContext,
   StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
+import { definedOf } from "../options/options.ts";
 import type { RelayedCall, SourceTool } from "./source.ts";
 
 /** A tool whose calls another server answers while their callers wait. Its answers are passed on as they are, and so are its errors and questions. */
@@ -62,7 +63,7 @@ export class RelayedTools {
       try {
         const listed = mcp.registerTool(
           name,
-          listedOf(config),
+          definedOf(config as SourceTool["config"] & Schemas, shown),
           async (args: unknown, context: ServerContext) =>
             relay({ arguments: args as Record<string, unknown> }, context),
         );
@@ -74,24 +75,20 @@ export class RelayedTools {
   }
 }
 
-function listedOf({
-  title,
-  description,
-  annotations,
-  icons,
-  _meta,
-  inputSchema,
-  outputSchema,
-}: SourceTool["config"]) {
-  return {
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(annotations !== undefined && { annotations }),
-    ...(icons !== undefined && { icons }),
-    ...(_meta !== undefined && { _meta }),
-    ...(inputSchema !== undefined && { inputSchema: inputSchema as StandardSchemaWithJSON }),
-    ...(outputSchema !== undefined && { outputSchema: outputSchema as StandardSchemaWithJSON }),
-  };
+/** What clients are shown of a tool. */
+const shown = [
+  "title",
+  "description",
+  "annotations",
+  "icons",
+  "_meta",
+  "inputSchema",
+  "outputSchema",
+] as const;
+
+interface Schemas {
+  readonly inputSchema?: StandardSchemaWithJSON;
+  readonly outputSchema?: StandardSchemaWithJSON;
 }
 
 /** Answers calls before the SDK's handler, which would make results of errors. */

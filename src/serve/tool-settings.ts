@@ -9,6 +9,7 @@ import type { LimitName } from "../runtime/limits/limit-name.ts";
 import type { TimeSpan } from "../task/time.ts";
 import { isJsonObject, type JsonObject } from "../generation/message.ts";
 import type { Approval } from "./approval.ts";
+import { definedOf } from "../options/options.ts";
 import type { SourceTool } from "./source.ts";
 
 /** A JSON Schema of an object. `type: object` may be left out, and other arguments than its properties are refused unless it says otherwise. */
@@ -83,17 +84,28 @@ export interface ToolSettings {
   readonly plainDeadlineMs?: TimeSpan | undefined;
 }
 
+/** Those that `tasks.tool` takes as they are. */
+const passedOn = [
+  "title",
+  "description",
+  "annotations",
+  "limit",
+  "concurrency",
+  "priority",
+  "ttlMs",
+  "maxRunMs",
+  "plainDeadlineMs",
+] as const;
+
 /** The tool for clients, and its arguments. */
 export function described(settings: ToolSettings): {
   readonly config: SourceTool["config"];
   readonly input: ToolInput;
 } {
-  const { inputSchema, outputSchema, approval, ...given } = settings;
-  void approval; // asked for before the handler
+  const { inputSchema, outputSchema } = settings;
   const input = toolInput(inputSchema);
-  const options = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const config = {
-    ...options,
+    ...definedOf(settings, passedOn),
     inputSchema: input.schema,
     ...(outputSchema && {
       outputSchema: fromJsonSchema({ type: "object", ...outputSchema } as Parameters<

@@ -10,6 +10,7 @@ import {
 } from "../../runtime/exec/exec-options.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { HoldfastError } from "../../task/fault.ts";
+import { definedOf } from "../../options/options.ts";
 import { type ToolInput, described, errorResult, jsonResult, type ToolSettings } from "../tool-settings.ts";
 import type { Finding, ToolSource } from "../source.ts";
 import { assertPlaceholders, filled, type Scope, onlyPlaceholder, textOf, valueOf } from "../template.ts";
@@ -92,18 +93,20 @@ function assertNoNul(text: string): void {
     );
 }
 
+/** What `task.exec` takes as it is. */
+const ofExec = [
+  "timeoutMs",
+  "killAfterMs",
+  "onCrash",
+  "onOtherMachine",
+  "inheritEnv",
+  "retries",
+  "niceness",
+  "maxOutputBytes",
+] as const;
+
 /** How a program is run for a call. */
-export interface CommandSettings extends Pick<
-  ExecOptions,
-  | "timeoutMs"
-  | "killAfterMs"
-  | "onCrash"
-  | "onOtherMachine"
-  | "inheritEnv"
-  | "retries"
-  | "niceness"
-  | "maxOutputBytes"
-> {
+export interface CommandSettings extends Pick<ExecOptions, (typeof ofExec)[number]> {
   /** The program and its arguments, with placeholders for the arguments of the call and for `{out}`, a folder whose files go to the result. */
   readonly run: readonly ArgvItem[];
   /** What it reads from its standard input: `json` for the arguments as JSON, or a text with placeholders. Default: nothing. */
@@ -156,35 +159,9 @@ class CommandCall {
 
   constructor(name: string, options: CommandOptions) {
     this.#name = name;
-    const {
-      run,
-      stdin,
-      cwd,
-      env,
-      output,
-      exitCodes,
-      timeoutMs,
-      killAfterMs,
-      onCrash,
-      onOtherMachine,
-      inheritEnv,
-      retries,
-      niceness,
-      maxOutputBytes,
-      ...settings
-    } = options;
-    const execOptions = {
-      timeoutMs,
-      killAfterMs,
-      onCrash,
-      onOtherMachine,
-      inheritEnv,
-      retries,
-      niceness,
-      maxOutputBytes,
-    };
-    this.#options = { ...definedOf(execOptions), ...definedOf({ stdin, cwd, env, output, exitCodes }), run };
-    const { config, input } = described(settings);
+    const { run, stdin, env } = options;
+    this.#options = { ...definedOf(options, [...ofExec, "stdin", "cwd", "env", "output", "exitCodes"]), run };
+    const { config, input } = described(options);
     const what = `Tool "${name}"`;
     const names = [...input.names, "out"];
     if (input.names.includes("out"))
@@ -360,10 +337,4 @@ function isProgram(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-function definedOf<T extends object>(given: T): { [Name in keyof T]?: NonNullable<T[Name]> } {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof T]?: NonNullable<T[Name]>;
-  };
 }

@@ -7,7 +7,7 @@ import { assertPlaceholders, at, type Scope } from "../template.ts";
 import { described, errorResult, jsonResult, type ToolSettings } from "../tool-settings.ts";
 import { exchange, statusRequest, type Exchange } from "./exchange.ts";
 import { assertUrl, requestOf, type Credentials, type RequestTemplate } from "./request-template.ts";
-import { isRefused, refusalText, Sender, shown, type HttpAnswer, type HttpRequest } from "./send.ts";
+import { isRefused, jsonOf, refusalText, Sender, shown, type HttpAnswer, type HttpRequest } from "./send.ts";
 
 /** Where in the JSON of an answer the state of a job is, and which states count. */
 export interface StateCondition {
@@ -93,28 +93,10 @@ class HttpCall {
 
   constructor(name: string, options: HttpOptions) {
     this.#name = name;
-    const {
-      url,
-      method,
-      query,
-      headers,
-      body,
-      poll,
-      done,
-      failed,
-      result,
-      cancel,
-      callback,
-      idempotencyHeader,
-      retries,
-      timeoutMs,
-      credentials,
-      allow,
-      ...settings
-    } = options;
+    const { url, method, query, headers, body, poll, result, cancel, callback, allow } = options;
     this.#settings = options;
     this.#sender = new Sender(allow);
-    const { config, input } = described(settings);
+    const { config, input } = described(options);
     const what = `Tool "${name}"`;
     const taken = input.names.find((each) => each === "job" || each === "callback");
     if (taken !== undefined)
@@ -126,7 +108,6 @@ class HttpCall {
     assertPlaceholders(what, [url, query, headers, body], first);
     assertPlaceholders(what, [poll, result, cancel], [...first, "job"]);
     assertUrl(what, url);
-    void [method, done, failed, idempotencyHeader, retries, timeoutMs, credentials]; // read by each call
     this.tool = {
       name,
       config: {
@@ -289,15 +270,6 @@ class HttpCall {
 function holds(condition: StateCondition, state: unknown): boolean {
   const found = at(state, condition.pointer);
   return condition.in.includes(found);
-}
-
-/** The JSON of an answer; undefined if it has none. */
-function jsonOf({ text }: HttpAnswer): unknown {
-  try {
-    return text === undefined || text === "" ? undefined : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function part(state: unknown, pointer = ""): unknown {

@@ -40,6 +40,15 @@ export function isRefused({ status, headers }: HttpAnswer): boolean {
   return status >= 300 && !(status === 303 && headers["location"] !== undefined);
 }
 
+/** The JSON of an answer; undefined if it has none. */
+export function jsonOf({ text }: HttpAnswer): unknown {
+  try {
+    return text === undefined || text === "" ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** What became of a request that is not answered as it should be. */
 export function refusalText({ status, headers, url, text = "" }: HttpAnswer): string {
   const { location } = headers;

@@ -12,7 +12,7 @@ import {
   time,
   value,
 } from "../../options/options.ts";
-import { toolOptions, type ToolOptions } from "../../runtime/tool/tool-options.ts";
+import type { ToolOptions } from "../../runtime/tool/tool-options.ts";
 import { isLoopback } from "../../server/http/listen.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { TimeSpan } from "../../task/time.ts";
@@ -20,6 +20,7 @@ import type { Approval } from "../approval.ts";
 import {
   closedSchema,
   flagSchema,
+  servedOptions,
   servedToolSchemas,
   textsByNameSchema,
   textSchema,
@@ -113,39 +114,8 @@ export type Repeat =
 
 const repeats = ["annotations", "always", "never"] as const;
 
-/** What of a tool's options its server cannot say. */
-export interface UpstreamToolOptions extends Pick<
-  ToolOptions,
-  | "concurrency"
-  | "limit"
-  | "priority"
-  | "plain"
-  | "plainDeadlineMs"
-  | "task"
-  | "ttlMs"
-  | "maxRunMs"
-  | "timeoutMs"
-  | "inputTimeoutMs"
-  | "largeResults"
-  | "title"
-  | "description"
-> {
-  /** Its name for clients, with the prefix if there is one. Default: the prefix and its own name. */
-  readonly name?: string;
-  /** `false`: calls are passed through while the caller waits, and nothing is stored. Default: that of the server. */
-  readonly durable?: boolean;
-  /** Default: that of the server. */
-  readonly repeat?: Repeat;
-  /**
-   * Whether the server answers a call with questions before it makes a task of it, as protocol 2026-07-28 allows. They are then put in the same way, and
-   * the call is a task here once it is one there. A client that sends a call again, since it lost the answer, has it made again. Default false: its
-   * questions are those of the task here. Not together with `approval`, before which nothing may begin.
-   */
-  readonly asksFirst?: boolean;
-  readonly approval?: Approval;
-}
-
-const passedOn = [
+/** What `tasks.tool` takes as it is. */
+export const passedOn = [
   "concurrency",
   "limit",
   "priority",
@@ -161,6 +131,23 @@ const passedOn = [
   "description",
 ] as const;
 
+/** What of a tool's options its server cannot say. */
+export interface UpstreamToolOptions extends Pick<ToolOptions, (typeof passedOn)[number]> {
+  /** Its name for clients, with the prefix if there is one. Default: the prefix and its own name. */
+  readonly name?: string;
+  /** `false`: calls are passed through while the caller waits, and nothing is stored. Default: that of the server. */
+  readonly durable?: boolean;
+  /** Default: that of the server. */
+  readonly repeat?: Repeat;
+  /**
+   * Whether the server answers a call with questions before it makes a task of it, as protocol 2026-07-28 allows. They are then put in the same way, and
+   * the call is a task here once it is one there. A client that sends a call again, since it lost the answer, has it made again. Default false: its
+   * questions are those of the task here. Not together with `approval`, before which nothing may begin.
+   */
+  readonly asksFirst?: boolean;
+  readonly approval?: Approval;
+}
+
 class DeclaredUpstreamToolOptions {
   readonly name?: string = text("a non-empty string", isFilled, {});
   readonly durable?: boolean = flag();
@@ -169,12 +156,7 @@ class DeclaredUpstreamToolOptions {
   readonly approval?: Approval = value('who has to agree: { by: "user" }', isObject);
 }
 
-export const upstreamToolOptions = {
-  rows: new Map([
-    ...tableOf(DeclaredUpstreamToolOptions).rows,
-    ...[...toolOptions.rows].filter(([name]) => passedOn.some((passed) => passed === name)),
-  ]),
-};
+export const upstreamToolOptions = servedOptions(DeclaredUpstreamToolOptions, passedOn);
 
 class DeclaredTokenExchange {
   /** The token endpoint of the authorization server: an `https` URL, or one of this machine, because it is sent callers' tokens. */
@@ -271,11 +253,4 @@ export function assertMcpOptions(what: string, given: unknown): asserts given is
     if (each.asksFirst === true && each.approval !== undefined)
       fail(`tools.${name}: asksFirst begins the call before its approval. Remove one of the two.`);
   }
-}
-
-/** What of the options of a tool is passed on to `tasks.tool`. */
-export function toolOptionsOf(given: UpstreamToolOptions): ToolOptions {
-  return Object.fromEntries(
-    passedOn.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]] as const])),
-  );
 }

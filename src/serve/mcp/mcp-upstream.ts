@@ -14,6 +14,7 @@ import { PassThrough } from "./pass-through.ts";
 import { ServerAway, UpstreamConnection } from "./upstream-connection.ts";
 import { UpstreamTools } from "./upstream-tools.ts";
 import { isJsonObject } from "../../generation/message.ts";
+import { definedOf } from "../../options/options.ts";
 import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import { askForToken, Sender, type Token } from "../http/send.ts";
 
@@ -196,25 +197,19 @@ class OpenUpstream implements OpenSource {
   }
 }
 
-function targetOf({ command, args, env, cwd, url }: McpUpstreamOptions): ServerTarget {
+function targetOf(options: McpUpstreamOptions): ServerTarget {
+  const { command = "", url } = options;
   if (url !== undefined) return url;
-  return {
-    command: command ?? "",
-    ...(args && { args }),
-    ...(env && { env }),
-    ...(cwd !== undefined && { cwd }),
-  };
+  return { command, ...definedOf(options, ["args", "env", "cwd"]) };
 }
 
 /** References to tasks name the server by its name here, which stays when its address changes. */
 function connectOptionsOf(name: string, options: McpUpstreamOptions): ConnectOptions {
-  const { headers, token, protocolVersion, capabilities = relayed } = options;
+  const { capabilities = relayed } = options;
   return {
     serverName: name,
     capabilities,
-    ...(headers && { headers }),
-    ...(token !== undefined && { token }),
-    ...(protocolVersion && { protocolVersion }),
+    ...definedOf(options, ["headers", "token", "protocolVersion"]),
   };
 }
 

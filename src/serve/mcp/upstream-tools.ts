@@ -17,7 +17,8 @@ import { blockFault } from "../../runtime/tool/tool-outcome.ts";
 import { isPollingTool } from "../../server/plain/polling-tools.ts";
 import { cutText } from "../../task/stored-text.ts";
 import { isNamed, type SourceTool, type Relay } from "../source.ts";
-import { toolOptionsOf, type McpUpstreamOptions, type UpstreamToolOptions } from "./mcp-options.ts";
+import { definedOf } from "../../options/options.ts";
+import { type McpUpstreamOptions, passedOn as toolOptions, type UpstreamToolOptions } from "./mcp-options.ts";
 import {
   beginUpstream,
   callUpstream,
@@ -164,7 +165,7 @@ export class UpstreamTools {
   #make(from: Tool): SourceTool {
     const { prefix = "", durable = true, repeat = "annotations", tools = {} } = this.#options;
     const own: UpstreamToolOptions = Object.hasOwn(tools, from.name) ? (tools[from.name] ?? {}) : {};
-    const { title, description, annotations, icons, _meta, outputSchema } = from;
+    const { annotations, outputSchema } = from;
     const isDurable = own.durable ?? durable;
     const mayRepeat = repeatAllows(own.repeat ?? repeat, annotations);
     const callOf = (args: Record<string, unknown>): UpstreamCall => {
@@ -175,15 +176,11 @@ export class UpstreamTools {
     return {
       name: own.name ?? `${prefix}${from.name}`,
       config: {
-        ...(title !== undefined && { title }),
-        ...(description !== undefined && { description }),
-        ...(annotations !== undefined && { annotations }),
-        ...(icons !== undefined && { icons }),
-        ...(_meta !== undefined && { _meta }),
+        ...definedOf(from, ["title", "description", "annotations", "icons", "_meta"]),
         inputSchema: foreignSchema(from.inputSchema),
         ...(outputSchema !== undefined && { outputSchema: unchecked(outputSchema) }),
         ...(isDurable ? { park: false, onCrash: "resume" } : { task: "forbidden" }),
-        ...toolOptionsOf(own),
+        ...definedOf(own, toolOptions),
         ...(isDurable && own.asksFirst === true && shared && { prepare: beginning(shared, callOf) }),
       },
       handler: async (args, task) =>

@@ -10,12 +10,13 @@ import {
   value,
 } from "../../options/options.ts";
 import { isAllowable } from "../../runtime/allowed-addresses.ts";
-import { toolOptions, type ToolOptions } from "../../runtime/tool/tool-options.ts";
+import type { ToolOptions } from "../../runtime/tool/tool-options.ts";
 import type { TimeSpan } from "../../task/time.ts";
 import type { Approval } from "../approval.ts";
 import {
   closedSchema,
   flagSchema,
+  servedOptions,
   servedToolSchemas,
   textsByNameSchema,
   textSchema,
@@ -101,7 +102,8 @@ export const openApiOptionsSchema: JsonSchema = closedSchema(
 
 const isFilled = (given: string): boolean => given !== "";
 
-const passedOn = [
+/** What `tasks.tool` takes as it is. */
+export const passedOn = [
   "concurrency",
   "limit",
   "priority",
@@ -138,12 +140,7 @@ class DeclaredOperationOptions {
   );
 }
 
-export const operationOptions = {
-  rows: new Map([
-    ...tableOf(DeclaredOperationOptions).rows,
-    ...[...toolOptions.rows].filter(([name]) => passedOn.some((passed) => passed === name)),
-  ]),
-};
+export const operationOptions = servedOptions(DeclaredOperationOptions, passedOn);
 
 /**
  * What proves to a service who asks: a token or key; a name with a password; or a client with its secret, which gets tokens at the `tokenUrl` of the
@@ -208,11 +205,4 @@ export function assertOpenApiOptions(what: string, given: unknown): asserts give
   assertOptions(what, given, openApiOptions);
   for (const [id, each] of Object.entries(given.operations ?? {}))
     assertOptions(`${what}: operations.${id}`, each, operationOptions);
-}
-
-/** What of the options of an operation is passed on to `tasks.tool`. */
-export function toolOptionsOf(given: OperationOptions): ToolOptions {
-  return Object.fromEntries(
-    passedOn.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]] as const])),
-  );
 }

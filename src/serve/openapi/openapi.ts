@@ -8,15 +8,25 @@ import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { millisecondsOf } from "../../task/time.ts";
 import { exchange, statusRequest } from "../http/exchange.ts";
-import { isRefused, refusalText, Sender, shown, type HttpAnswer, type HttpRequest } from "../http/send.ts";
+import {
+  isRefused,
+  jsonOf,
+  refusalText,
+  Sender,
+  shown,
+  type HttpAnswer,
+  type HttpRequest,
+} from "../http/send.ts";
 import { isNamed, type Finding, type SourceTool, type ToolSource } from "../source.ts";
+import { at } from "../template.ts";
+import { definedOf } from "../../options/options.ts";
 import { errorResult, jsonResult } from "../tool-settings.ts";
 import { loadDocument, type OpenApiDocument } from "./document.ts";
 import {
   assertOpenApiOptions,
-  toolOptionsOf,
   type OpenApiOptions,
   type OperationOptions,
+  passedOn,
 } from "./openapi-options.ts";
 import { readOperations, type Operation } from "./operations.ts";
 import { textOf } from "./parameters.ts";
@@ -91,28 +101,6 @@ function evaluated(expression: string, { operation, args, request }: Asked, answ
   if (side === "response") return where === "header" ? answer.headers[name.toLowerCase()] : undefined;
   const parameter = operation.parameters.find((own) => own.place === where && own.name === name);
   return parameter === undefined ? undefined : args[parameter.argument];
-}
-
-/** The body of an answer as JSON; undefined if it is none. */
-function jsonOf({ text }: HttpAnswer): unknown {
-  try {
-    return text === undefined || text === "" ? undefined : (JSON.parse(text) as unknown);
-  } catch {
-    return undefined;
-  }
-}
-
-/** What a JSON pointer names (RFC 6901). */
-function at(value: unknown, pointer: string): unknown {
-  return pointer
-    .split("/")
-    .slice(1)
-    .reduce<unknown>((inside, step) => {
-      const name = step.replaceAll("~1", "/").replaceAll("~0", "~");
-      const members =
-        Array.isArray(inside) || isJsonObject(inside) ? (inside as Readonly<Record<string, unknown>>) : {};
-      return Object.hasOwn(members, name) ? members[name] : undefined;
-    }, value);
 }
 
 /** The longest answer that becomes a result; a longer one, or one that is no text, becomes a file. */
@@ -205,17 +193,16 @@ class OpenApiTools {
 
   #tool(operation: Operation): SourceTool {
     const { prefix = "", durable = true, operations = {} } = this.#options;
-    const { id, title, description, annotations, inputSchema } = operation;
+    const { id, annotations, inputSchema } = operation;
     const own: OperationOptions = Object.hasOwn(operations, id) ? (operations[id] ?? {}) : {};
     return {
       name: own.name ?? `${prefix}${id}`.replaceAll(/[^\w.-]/gu, "_"),
       config: {
-        ...(title !== undefined && { title }),
-        ...(description !== undefined && { description }),
+        ...definedOf(operation, ["title", "description"]),
         annotations,
         inputSchema: inputOf(inputSchema),
         ...((own.durable ?? durable) ? { onCrash: "resume" } : { task: "forbidden" }),
-        ...toolOptionsOf(own),
+        ...definedOf(own, passedOn),
       },
       handler: async (args, task) => this.#call(operation, own, args, task),
       approval: own.approval,

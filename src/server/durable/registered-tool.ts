@@ -16,6 +16,7 @@ import {
   type DurableTool,
   type ToolHandler,
 } from "../../runtime/tool/tool.ts";
+import { definedOf } from "../../options/options.ts";
 import type { Tasks } from "../tasks.ts";
 import {
   type FactoryRun,
@@ -36,19 +37,18 @@ import { AutomaticKeys, isAutomatic, roundKey, sdkContext } from "./sdk-context.
 
 type Changes = Parameters<RegisteredTool["update"]>[0];
 
+const shown = [
+  "title",
+  "description",
+  "inputSchema",
+  "outputSchema",
+  "annotations",
+  "icons",
+  "_meta",
+] as const;
+
 /** What the SDK makes of a registration. */
-type Made = Pick<
-  RegisteredTool,
-  | "title"
-  | "description"
-  | "inputSchema"
-  | "outputSchema"
-  | "annotations"
-  | "icons"
-  | "_meta"
-  | "handler"
-  | "executor"
->;
+type Made = Pick<RegisteredTool, (typeof shown)[number] | "handler" | "executor">;
 
 /** A tool of an author's `registerTool`, as the process has it. */
 export class RegisteredDurableTool {
@@ -120,7 +120,7 @@ export class RegisteredDurableTool {
     const config = { ...before, ...Object.fromEntries(given), task: undefined };
     const next = made({ name: this.#name, config, handler: callback ?? before.handler });
     this.#tool.update(this.#partsOf(next));
-    Object.assign(before, membersOf(next), { handler: next.handler, executor: next.executor });
+    Object.assign(before, definedOf(next, shown), { handler: next.handler, executor: next.executor });
     Object.assign(before, { outputSchemaJson: next.outputSchemaJson });
   }
 
@@ -149,7 +149,7 @@ export class RegisteredDurableTool {
     const { executor } = tool;
     const mayRepeat = this.#mayRepeat(tool);
     const handler = toolHandler(this.#name, (args, ctx) => executor(args, ctx), mayRepeat);
-    return { ...membersOf(tool), handler };
+    return { ...definedOf(tool, shown), handler };
   }
 }
 
@@ -161,19 +161,6 @@ function undecided(name: string): string {
 /** As the SDK makes a registration on any server. */
 function made(registration: Registration): RegisteredTool {
   return registerPlainly(new McpServer({ name: "holdfast", version: "0" }), registration);
-}
-
-/** The members that are set. */
-function membersOf({ title, description, inputSchema, outputSchema, annotations, icons, _meta }: Made) {
-  return {
-    ...(title !== undefined && { title }),
-    ...(description !== undefined && { description }),
-    ...(inputSchema !== undefined && { inputSchema }),
-    ...(outputSchema !== undefined && { outputSchema }),
-    ...(annotations !== undefined && { annotations }),
-    ...(icons !== undefined && { icons }),
-    ...(_meta !== undefined && { _meta }),
-  };
 }
 
 /** Schemas and functions are what they are; the rest is JSON. */
