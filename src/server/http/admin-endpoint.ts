@@ -14,6 +14,7 @@ import { type BodyForm, BodyReads, type ParsedBody, bodyReadLimits, readBody } f
 import { pathOf } from "./http-request.ts";
 import {
   adaptedRefusal,
+  insideFor,
   operatorEndpoint,
   type OperatorEndpoint,
   OperatorGate,
@@ -22,8 +23,8 @@ import {
   sentBy,
 } from "./operator-endpoint.ts";
 import { adminHandlerOptions, type AdminHandlerOptions, type Operator } from "./operator-options.ts";
-import { keepAliveComment, keepAliveMs, streamHeaders } from "./outgoing-stream.ts";
-import { insideOf } from "../request.ts";
+import { OutgoingStream, streamHeaders } from "./outgoing-stream.ts";
+import { type Backlog, UnreadBytes } from "./unread-bytes.ts";
 import type { Tasks } from "../tasks.ts";
 
 /** What an admin endpoint administers. */
@@ -128,12 +129,12 @@ const retryMs = 1_000;
 
 const encoder = new TextEncoder();
 
-type Events = AsyncIterator<unknown, unknown>;
-
 /** Streams of server-sent events, each read as fast as its client reads it. */
 export class EventStreams {
   readonly #onError: OnError;
-  readonly #open = new Set<AbortController>();
+  readonly #open = new Set<OutgoingStream>();
+  /** One event at a time waits for a client. */
+  readonly #unread = new UnreadBytes(Infinity);
 
   constructor(onError: OnError) {
     this.#onError = onError;
@@ -148,118 +149,53 @@ export class EventStreams {
       const message = `All ${mostStreams} event streams are in use. Try again later.`;
       return refusal(503, "limit_reached", message, { "Retry-After": "5" });
     }
+    const count = (cut: () => void): Backlog => this.#unread.open(null, cut);
+    const stream = new OutgoingStream({ count, signal: gone, keepAlive: true });
+    this.#open.add(stream);
     const over = new AbortController();
-    const end = (): void => over.abort();
-    this.#open.add(over);
-    const timer = setTimeout(end, longestMs).unref();
-    over.signal.addEventListener("abort", () => {
-      this.#open.delete(over);
+    const timer = setTimeout(() => stream.complete(), longestMs).unref();
+    stream.whenEnded(() => {
+      this.#open.delete(stream);
       clearTimeout(timer);
-      gone.removeEventListener("abort", end);
+      over.abort();
     });
-    gone.addEventListener("abort", end);
-    if (gone.aborted) end();
     try {
       const events = follow(over.signal)[Symbol.asyncIterator]();
+      // It may not answer, and is not waited for.
+      stream.whenEnded(() => void events.return?.().catch((error: unknown) => this.#broken(error)));
       const first = await events.next();
-      const chunks = new Chunks(events, first, (error) => this.#broken(error));
-      over.signal.addEventListener("abort", () => chunks.end());
-      if (over.signal.aborted) chunks.end();
-      return new Response(readableOf(chunks, over), { headers: streamHeaders });
+      stream.write(encoder.encode(`retry: ${retryMs}\n\n${first.done === true ? "" : textOf(first.value)}`));
+      this.#send(first.done === true ? undefined : events, stream).catch((error: unknown) =>
+        this.#broken(error),
+      );
+      return new Response(stream.readable, { headers: streamHeaders });
     } catch (error) {
-      end();
+      stream.abandon();
       throw error;
     }
   }
 
   /** Ends all streams. */
   close(): void {
-    for (const over of this.#open) over.abort();
+    for (const stream of this.#open) stream.complete();
+  }
+
+  async #send(events: AsyncIterator<unknown, unknown> | undefined, stream: OutgoingStream): Promise<void> {
+    try {
+      while (events !== undefined && stream.isOpen) {
+        await stream.drained();
+        const { done, value } = await events.next();
+        if (done === true) break;
+        stream.write(encoder.encode(textOf(value)));
+      }
+    } finally {
+      stream.complete();
+    }
   }
 
   /** If the store no longer answers, clients get that error on their next request. */
   #broken(error: unknown): void {
     if (!(error instanceof HoldfastError)) this.#onError(error);
-  }
-}
-
-function readableOf(chunks: Chunks, over: AbortController): ReadableStream<Uint8Array> {
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        const chunk = await chunks.next();
-        if (chunk !== undefined) return controller.enqueue(chunk);
-        over.abort();
-        controller.close();
-      },
-      cancel: () => over.abort(),
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-/** Events in order, on demand; a comment if there is no event for long. */
-class Chunks {
-  readonly #events: Events;
-  readonly #broken: (error: unknown) => void;
-  #ready: Uint8Array | undefined;
-  #isReading = false;
-  #isOver: boolean;
-  #wake = (): void => undefined;
-
-  constructor(events: Events, first: IteratorResult<unknown, unknown>, broken: (error: unknown) => void) {
-    this.#events = events;
-    this.#broken = broken;
-    this.#isOver = first.done === true;
-    this.#ready = encoder.encode(`retry: ${retryMs}\n\n${this.#isOver ? "" : textOf(first.value)}`);
-  }
-
-  /** Undefined at the end. Call it again only after it resolved. */
-  async next(): Promise<Uint8Array | undefined> {
-    if (this.#ready === undefined && !this.#isOver) {
-      if (!this.#isReading) void this.#read();
-      await this.#waitForEvent();
-      if (this.#ready === undefined && !this.#isOver) return keepAliveComment;
-    }
-    const chunk = this.#ready;
-    this.#ready = undefined;
-    return chunk;
-  }
-
-  /**
-   * Events that are ready still go out. A call that waits for the next event gets the end, and a `follow` that does not answer is not
-   * waited for.
-   */
-  end(): void {
-    this.#isOver = true;
-    this.#events.return?.().catch(this.#broken);
-    this.#wake();
-  }
-
-  /** Continues while comments are sent, so that each comment does not wait for its own promise. */
-  async #read(): Promise<void> {
-    this.#isReading = true;
-    try {
-      const { done, value } = await this.#events.next();
-      if (done === true) this.#isOver = true;
-      else this.#ready = encoder.encode(textOf(value));
-    } catch (error) {
-      this.#isOver = true;
-      this.#broken(error);
-    }
-    this.#isReading = false;
-    this.#wake();
-  }
-
-  #waitForEvent(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, keepAliveMs).unref();
-      const wake = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
-      this.#wake = wake;
-    });
   }
 }
 
@@ -276,13 +212,7 @@ function textOf(value: unknown): string {
  * ```
  */
 export function createAdminHandler(tasks: Tasks, options: AdminHandlerOptions): OperatorEndpoint {
-  const inside = insideOf(tasks);
-  if (inside === undefined) {
-    const message =
-      "createAdminHandler takes what createTasks returns: createAdminHandler(tasks, { authenticate }).";
-    throw new HoldfastError("configuration", message);
-  }
-  const { runtime, onError, events } = inside;
+  const { runtime, onError, events } = insideFor(tasks, "createAdminHandler(tasks, { authenticate })");
   const administered = { admin: tasks.admin, options: runtime.options, onError, events };
   return operatorEndpoint(new AdminRequests(administered, options), onError);
 }

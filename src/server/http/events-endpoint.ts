@@ -8,9 +8,10 @@ import {
 import { HoldfastError } from "../../task/fault.ts";
 import { stopping } from "../../task/unanswered.ts";
 import { isTerminal } from "../../task/outcome.ts";
-import { insideOf, type InsideTasks } from "../request.ts";
+import type { InsideTasks } from "../request.ts";
 import {
   adaptedRefusal,
+  insideFor,
   operatorEndpoint,
   type OperatorEndpoint,
   refusal,
@@ -191,11 +192,7 @@ function refusedBy(error: unknown): Response | undefined {
  * ```
  */
 export function createEventHandler(tasks: Tasks, options: EventHandlerOptions = {}): OperatorEndpoint {
-  const inside = insideOf(tasks);
-  if (inside === undefined) {
-    const message = "createEventHandler takes what createTasks returns: createEventHandler(tasks).";
-    throw new HoldfastError("configuration", message);
-  }
+  const inside = insideFor(tasks, "createEventHandler(tasks)");
   return operatorEndpoint(new EventRequests(inside, tasks.admin, options), inside.onError);
 }
 

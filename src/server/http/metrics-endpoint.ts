@@ -1,6 +1,7 @@
 import { assertOptions } from "../../options/options.ts";
 import {
   type EndpointListeners,
+  insideFor,
   operatorEndpoint,
   type OperatorEndpoint,
   OperatorGate,
@@ -10,8 +11,6 @@ import {
 } from "./operator-endpoint.ts";
 import { pathOf } from "./http-request.ts";
 import { metricsHandlerOptions, type MetricsHandlerOptions, type MetricsText } from "./operator-options.ts";
-import { HoldfastError } from "../../task/fault.ts";
-import { insideOf } from "../request.ts";
 import type { Tasks } from "../tasks.ts";
 
 /** Answers the requests of systems that collect metrics. */
@@ -67,11 +66,6 @@ export class MetricsRequests implements OperatorRequests {
  * ```
  */
 export function createMetricsHandler(tasks: Tasks, options: MetricsHandlerOptions): OperatorEndpoint {
-  const inside = insideOf(tasks);
-  if (inside === undefined) {
-    const message =
-      "createMetricsHandler takes what createTasks returns: createMetricsHandler(tasks, { source, authenticate }).";
-    throw new HoldfastError("configuration", message);
-  }
+  const inside = insideFor(tasks, "createMetricsHandler(tasks, { source, authenticate })");
   return operatorEndpoint(new MetricsRequests(inside, options), inside.onError);
 }

@@ -7,6 +7,8 @@ import type { OnError } from "../faults.ts";
 import type { AuthenticateOperator, NameOptions, Operator } from "./operator-options.ts";
 import { isRole, roles } from "../../admin/roles.ts";
 import { stopping } from "../../task/unanswered.ts";
+import { type InsideTasks, insideOf } from "../request.ts";
+import type { Tasks } from "../tasks.ts";
 import type { ServerEvents } from "../../runtime/events/server-events.ts";
 import { AllowedNames, reportHttpRefusal } from "./admission.ts";
 import { withAnswerHeaders } from "./refusals.ts";
@@ -175,6 +177,14 @@ export async function sentBy(
   if (events !== undefined && (sent.status === 401 || sent.status === 403))
     reportHttpRefusal(events, sent, { principal: null });
   return withAnswerHeaders(sent, null, undefined);
+}
+
+/** The inside of what an endpoint is made for. Throws `configuration` for what `createTasks` has not returned; `call` is how it is right. */
+export function insideFor(tasks: Tasks, call: string): InsideTasks {
+  const inside = insideOf(tasks);
+  if (inside !== undefined) return inside;
+  const [maker] = call.split("(");
+  throw new HoldfastError("configuration", `${maker} takes what createTasks returns: ${call}.`);
 }
 
 /** Answers the requests of an endpoint. */

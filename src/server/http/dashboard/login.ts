@@ -125,20 +125,19 @@ export class Login {
     return { actor: session.actor, role: session.role };
   }
 
-  /** The login page, saying why a login elsewhere failed. */
-  failed(problem: string, status: number): Response {
+  /** The login page, saying why a login failed; it leads to `next`, by default to the page's beginning. */
+  page(status = 200, more: Partial<Pick<LoginPage, "next" | "problem" | "headers">> = {}): Response {
     const { path, offer } = this.#setup;
-    return loginPage({ path, offer, next: `${path}/`, problem, status });
+    return loginPage({ path, offer, next: `${path}/`, status, ...more });
   }
 
   /** Counts an attempt to log in. The answer for an address that has failed too often. */
-  refusalOf(address: string, next = `${this.#setup.path}/`): Response | undefined {
+  refusalOf(address: string, next?: string): Response | undefined {
     const waitMs = this.#attempts.begin(address);
     if (waitMs === 0) return undefined;
-    const { path, offer } = this.#setup;
     const headers = { "Retry-After": String(Math.ceil(waitMs / 1_000)) };
     const problem = "Too many failed logins. Try again in a minute.";
-    return loginPage({ path, offer, next, problem, status: 429, headers });
+    return this.page(429, { problem, headers, ...(next !== undefined && { next }) });
   }
 
   succeeded(address: string): void {
@@ -154,19 +153,8 @@ export class Login {
   /** The login page in the place of another one. */
   instead(request: Request, refused: Response): Response {
     const { pathname, search } = new URL(request.url);
-    const challenge = { "WWW-Authenticate": refused.headers.get("www-authenticate") ?? "Bearer" };
-    return loginPage({
-      path: this.#setup.path,
-      offer: this.#setup.offer,
-      next: this.#next(`${pathname}${search}`),
-      status: 401,
-      headers: challenge,
-    });
-  }
-
-  page(): Response {
-    const { path, offer } = this.#setup;
-    return loginPage({ path, offer, next: `${path}/`, status: 200 });
+    const headers = { "WWW-Authenticate": refused.headers.get("www-authenticate") ?? "Bearer" };
+    return this.page(401, { next: this.#next(`${pathname}${search}`), headers });
   }
 
   /** Logs in by the form of the login page. */
@@ -177,15 +165,14 @@ export class Login {
 
   /** Logs an operator in by a token, and redirects to `next`. */
   async logIn(request: Request, token: string, next: string, address: string): Promise<Response> {
-    const { path, gate, offer } = this.#setup;
+    const { gate } = this.#setup;
     const place = this.#next(next);
     const refused = this.refusalOf(address, place);
     if (refused !== undefined) return refused;
     const operator = isToken(token) ? await gate.admit(withToken(request, token)) : undefined;
     if (operator === undefined || operator instanceof Response) {
       const headers = { "WWW-Authenticate": operator?.headers.get("www-authenticate") ?? "Bearer" };
-      const problem = "This token is not valid.";
-      return loginPage({ path, offer, next: place, problem, status: 401, headers });
+      return this.page(401, { next: place, problem: "This token is not valid.", headers });
     }
     this.succeeded(address);
     return this.begin(operator, place, isHttps(request));

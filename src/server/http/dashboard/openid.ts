@@ -132,7 +132,7 @@ export class OpenIdLogin {
   }
 
   #failed(problem: string, status = 401): Response {
-    return this.#login.failed(problem, status);
+    return this.#login.page(status, { problem });
   }
 
   /** Behind a proxy, the address that the provider redirects to says how browsers come here. */
