@@ -1,4 +1,6 @@
+import type { FailureCauses } from "../store/admin-store.ts";
 import type { TaskStore } from "../store/store.ts";
+import type { FailedTask } from "../store/tables/task.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { adminOf } from "./admin-store-of.ts";
 import { recordAction, type RecordServices, forgetPerson, personOf, personNow } from "./record-reads.ts";
@@ -49,8 +51,31 @@ export async function endTasksOf(
       await store.write({ type: "request_cancel", now: now(), id, cancelBy: deadline });
       isRunning = true;
     }
-    if (!isRunning) return forgetPerson(services, principal);
+    if (!isRunning) break;
     await pause(lookEveryMs);
+  }
+  await forgetNotes(services, principal);
+  return forgetPerson(services, principal);
+}
+
+/** Empties what operators have noted on causes of failures that name the principal, or by which only its tasks failed. */
+async function forgetNotes({ store, now }: EndServices, principal: string): Promise<void> {
+  const { causes } = adminOf(store);
+  const letters = [...principal].map((letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`).join("");
+  const name = new RegExp(String.raw`(?<![\p{L}\p{N}])${letters}(?![\p{L}\p{N}])`, "iu");
+  for (const mark of await causes.marks()) {
+    if (mark.note === null) continue;
+    if (name.test(mark.note) || (await failedOnlyFor(causes, mark.cause, principal)))
+      await store.write({ type: "mark_cause", now: now(), mark: { ...mark, note: null } });
+  }
+}
+
+async function failedOnlyFor(causes: FailureCauses, cause: string, principal: string): Promise<boolean> {
+  for (let last: string | null = null; ;) {
+    const failed: readonly FailedTask[] = await causes.failed(last, atOnce, cause);
+    if (failed.some((task) => task.principal !== principal)) return false;
+    if (failed.length < atOnce) return failed.length > 0 || last !== null;
+    last = failed.at(-1)?.id ?? null;
   }
 }
 

@@ -5,16 +5,18 @@ import {
   type Blocked,
   blockedBy,
   blockedFailure,
-  isGivenUp,
   nextTryAt,
 } from "../task/blocked.ts";
 import type { TaskCommand } from "../task/command.ts";
 import { errorOutcome } from "../task/outcome.ts";
 import { endingOf, type Ending } from "../task/status-text.ts";
-import type { Clock } from "./clock.ts";
+import type { StoreClock } from "./clock.ts";
 import type { RuntimeSettings } from "./options.ts";
 
-type Terms = Pick<RuntimeSettings, "maxBlockedMs" | "deploy">;
+interface Services {
+  readonly clock: Pick<StoreClock, "now" | "afterJumps">;
+  readonly options: Pick<RuntimeSettings, "maxBlockedMs" | "deploy">;
+}
 
 /** A task that an attempt holds. */
 interface Held {
@@ -27,41 +29,31 @@ interface Held {
 /** The part of a block that does not come from the process. */
 export type Refusal = Omit<Block, "deploy">;
 
-/** How a task ends that is blocked again; undefined if it is not given up yet. */
-export function givenUp(
-  refusal: Refusal,
-  { blocked }: Pick<Held, "blocked">,
-  now: number,
-  { maxBlockedMs, deploy }: Terms,
-): Ending | undefined {
-  const after = blockedBy({ ...refusal, deploy: deploy ?? null }, blocked, now);
-  if (!isGivenUp(after, now, maxBlockedMs)) return undefined;
-  return endingOf(errorOutcome({ code: -32603, message: blockedFailure(after, now) }));
-}
-
-/** What blocks a task, and until when. */
+/** What becomes of a task that is blocked again: it ends if that has lasted for `maxBlockedMs`, or else it is tried again later. */
 export function blocking(
   refusal: Refusal,
   { blocked }: Pick<Held, "blocked">,
-  now: number,
-  { maxBlockedMs, deploy }: Terms,
-): Pick<TaskCommand<"block">, "until" | "block"> {
+  { clock, options: { maxBlockedMs, deploy } }: Services,
+): Ending | Pick<TaskCommand<"block">, "until" | "block"> {
+  const now = clock.now();
   const block = { ...refusal, deploy: deploy ?? null };
-  return { until: nextTryAt(blockedBy(block, blocked, now), now, maxBlockedMs), block };
+  const after = blockedBy(block, blocked, now);
+  const lastAt = clock.afterJumps(after.since + maxBlockedMs, after.since);
+  if (now < lastAt) return { until: nextTryAt(after, now, lastAt), block };
+  return endingOf(errorOutcome({ code: -32603, message: blockedFailure(after, now) }));
 }
 
 /** The command for a task that an attempt holds. One that is to be cancelled is cancelled: nobody waits for it to continue. */
 export function blockHeld(
   refusal: Refusal,
   task: Held,
-  { clock, options }: { readonly clock: Pick<Clock, "now">; readonly options: Terms },
+  services: Services,
   unbegun: boolean,
 ): TaskCommand<"block" | "settle" | "cancel"> {
-  const now = clock.now();
+  const now = services.clock.now();
   const { id, token } = task;
   if (task.cancelRequestedAt !== null) return { type: "cancel", now, id };
-  const ending = givenUp(refusal, task, now, options);
-  if (ending !== undefined) return { type: "settle", now, id, token, ...ending };
-  const { until, block } = blocking(refusal, task, now, options);
-  return { type: "block", now, id, token, until, block, ...(unbegun && { unbegun: true as const }) };
+  const what = blocking(refusal, task, services);
+  if (!("block" in what)) return { type: "settle", now, id, token, ...what };
+  return { type: "block", now, id, token, ...what, ...(unbegun && { unbegun: true as const }) };
 }

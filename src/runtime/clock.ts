@@ -253,11 +253,12 @@ export class StoreClock implements Clock {
 
   /** The latest time (epoch ms) that is past for whatever is kept, also if the clock was set ahead lately. */
   get pastForAll(): number {
+    const now = this.now();
     const lately = this.elapsed() - keptLongerMs;
     let ahead = 0;
     for (const { before, after, at } of this.#jumps)
       if (at >= lately) ahead = Math.max(0, ahead + after - before);
-    return this.now() - ahead;
+    return now - ahead;
   }
 
   /**

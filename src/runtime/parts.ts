@@ -112,7 +112,7 @@ export function makeParts(services: Services): Parts {
     timers.look();
     sweeper.look(setBackMs > 0);
     if (setBackMs > 0) attempts.setBack(setBackMs, (id, endedAt) => sweeper.end(id, endedAt));
-    webhooks.look();
+    webhooks.look(setBackMs > 0);
   });
   return {
     slots,

@@ -82,19 +82,10 @@ export function blockedBy(block: Block, before: Blocked | undefined, now: number
   };
 }
 
-/** When it is tried again by itself (epoch ms). The last try is when it has been blocked for `maxBlockedMs`, and then it fails. */
-export function nextTryAt(
-  { since, tries }: Pick<Blocked, "since" | "tries">,
-  now: number,
-  maxBlockedMs: number,
-): number {
+/** When it is tried again by itself, with the last try at `lastAt` (epoch ms). */
+export function nextTryAt({ tries }: Pick<Blocked, "tries">, now: number, lastAt: number): number {
   const pause = Math.min(shortestPauseMs * 2 ** Math.min(tries - 1, 10), longestPauseMs);
-  return storable(Math.max(now, Math.min(now + pause, since + maxBlockedMs)));
-}
-
-/** Whether it has been blocked for so long that it fails. */
-export function isGivenUp({ since }: Pick<Blocked, "since">, now: number, maxBlockedMs: number): boolean {
-  return now - since >= maxBlockedMs;
+  return storable(Math.max(now, Math.min(now + pause, lastAt)));
 }
 
 /** The status text for clients, in place of the task's own until it continues. */

@@ -109,7 +109,7 @@ export class SessionClient {
 }
 
 /** What a request is answered with: what comes on its stream, or the answer alone. */
-async function* messagesOf(response: Response): AsyncGenerator<Message> {
+export async function* messagesOf(response: Response): AsyncGenerator<Message> {
   if (response.headers.get("content-type")?.startsWith("application/json") !== true) {
     yield* new EventStream(response);
   } else yield (await response.json()) as Message;

@@ -121,6 +121,20 @@ describe("after a crash", () => {
     );
   });
 
+  it("leaves a blocked task its time although the clock is set ahead", async () => {
+    const first = await Process.started({ tools: { old: hang }, options: { ttlMs: null } });
+    const id = await first.callId("old");
+    const second = await first.crash({ tools: {}, options: { ttlMs: null } });
+    await second.clock.advance(60_000);
+    await second.until(id, ({ task: { blocked } }) => blocked !== undefined);
+    second.clock.jump(30 * 86_400_000);
+    for (let hours = 0; hours < 7 * 24; hours += 12) {
+      expect((await second.get(id)).task).toMatchObject({ state: "queued", blocked: { reason: "tool" } });
+      await second.clock.advance(12 * 3_600_000);
+    }
+    await second.ended(id);
+  });
+
   it("cancels instead of running what was to be cancelled", async () => {
     const tools = { again: { config: { onCrash: "resume" as const }, handler: hang } };
     const first = await Process.started({ tools });

@@ -2,6 +2,7 @@ import type { Tasks } from "holdfast";
 import { createFetchHandler } from "holdfast/http";
 import { expect, it } from "vitest";
 import { withTask } from "../../src/generation/sep-1686.ts";
+import { StoreClock } from "../../src/runtime/clock.ts";
 import { responseOf } from "../../src/server/http/exchange.ts";
 import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
 import { BrokenRequests } from "../../src/server/http/sessions/requests.ts";
@@ -27,7 +28,7 @@ async function sessions(tools: (tasks: Tasks) => void, principal: string | null 
   const limits = { sessionIdleMs, unusedSessionMs, ...places };
   const all = new Sessions({
     server,
-    clock,
+    clock: new StoreClock(clock),
     unread: new UnreadBytes(Infinity),
     resumeMs: minute,
     ...limits,

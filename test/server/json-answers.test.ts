@@ -1,14 +1,16 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { PrepareContext } from "holdfast";
+import type { PrepareContext, Tasks } from "holdfast";
 import type { HttpOptions } from "holdfast/http";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { formClient, text, type Message } from "../kit/messages.ts";
 import { serve, type Served } from "../kit/server.ts";
-import { EventStream, SessionClient } from "../kit/session-client.ts";
+import { EventStream, messagesOf, SessionClient } from "../kit/session-client.ts";
 import { listenParams, listenTo } from "../kit/subscription.ts";
 import { withTask } from "../../src/generation/sep-1686.ts";
+import { rest } from "../../src/testing/clocks.ts";
 import { addConfirm, Job } from "./plain/job.ts";
 import { form } from "./prepare-caller.ts";
+import { processes } from "./restarted-sessions.ts";
 import { authorsOwn } from "./session-server.ts";
 
 const json = "application/json";
@@ -226,6 +228,41 @@ it("counts as open until it is answered, and its client as gone with its connect
   job.end();
   expect(await answerOf(await again)).toMatchObject({ result: text("run 1") });
   expect(job.runs).toBe(1);
+});
+
+it.each([
+  ["as JSON", jsonOnly],
+  ["on a stream", {}],
+])("%s, the answer to a request is not taken for that to another with the same id", async (_, options) => {
+  const gates = { one: Promise.withResolvers<void>(), two: Promise.withResolvers<void>() };
+  const tools = (tasks: Tasks): void => {
+    for (const [name, gate] of Object.entries(gates))
+      tasks.tool(name, {}, () => gate.promise.then(() => text(name)));
+  };
+  const { open } = await processes({ tools });
+  const peer = await open(options);
+  const [one, two] = [await taskOf(peer, "one"), await taskOf(peer, "two")];
+  const older = peer.post({ id: 7, method: "tasks/result", params: { taskId: one } });
+  await rest();
+  const newer = peer.post({ id: 7, method: "tasks/result", params: { taskId: two } });
+  await rest();
+  gates.one.resolve();
+  await vi.waitUntil(async () => {
+    const { result } = await peer.request("tasks/get", { taskId: one });
+    return (result as { status: string }).status === "completed";
+  });
+  gates.two.resolve();
+  const { status } = await older;
+  const answersIn = async (response: Response): Promise<Message[]> =>
+    (await Array.fromAsync(messagesOf(response))).filter(({ id }) => id !== undefined);
+  expect(status).toBe(200);
+  expect(await answersIn(await newer)).toMatchObject([{ id: 7, result: text("two") }]);
+  const refusal = { id: 7, error: { code: -32600 } };
+  expect(await answersIn(await older)).toMatchObject("headers" in options ? [refusal] : []);
+  const old = await open({ ...options, version: "2025-03-26" });
+  const ping = { jsonrpc: "2.0", id: 7, method: "ping" };
+  expect((await old.post([ping, { ...ping, id: "7" }])).status).toBe(200);
+  expect((await old.post([ping, ping])).status).toBe(400);
 });
 
 it("ends with its session", async () => {

@@ -5,6 +5,7 @@ import { isJsonObject } from "../../src/generation/message.ts";
 import { Admission, type Respond } from "../../src/server/http/admission.ts";
 import { responseOf } from "../../src/server/http/exchange.ts";
 import type { ProtectedResource } from "../../src/server/http/http-options.ts";
+import { StoreClock } from "../../src/runtime/clock.ts";
 import { EventIds, type OpenCall } from "../../src/server/http/sessions/event-log.ts";
 import { sessionKey } from "../../src/server/http/sessions/session-records.ts";
 import { Sessions } from "../../src/server/http/sessions/sessions.ts";
@@ -71,7 +72,7 @@ export async function processes({ tools = () => undefined, own, maxSessions = 2_
     const server = of.server(makeServer); // which knows nothing of what others wait for
     const sessions = new Sessions({
       server,
-      clock,
+      clock: new StoreClock(clock),
       unread: new UnreadBytes(Infinity),
       sessionIdleMs: 40 * minute,
       unusedSessionMs: minute,

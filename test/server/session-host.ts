@@ -1,4 +1,5 @@
 import { McpServer, type Transport } from "@modelcontextprotocol/server";
+import { StoreClock } from "../../src/runtime/clock.ts";
 import type { EventLimits } from "../../src/server/http/sessions/event-log.ts";
 import { responseOf } from "../../src/server/http/exchange.ts";
 import { UnreadBytes } from "../../src/server/http/unread-bytes.ts";
@@ -60,7 +61,7 @@ export class SessionHost {
     const onError = (error: unknown): void => void this.errors.push(error);
     this.sessions = new Sessions({
       server: { openSession, onError, isRepeatable: () => false } as unknown as TaskServer,
-      clock: this.clock,
+      clock: new StoreClock(this.clock),
       unread: new UnreadBytes(Infinity),
       sessionIdleMs,
       unusedSessionMs,

@@ -210,6 +210,24 @@ it("stores that a session is used once in a quarter of its idle time, and delete
   }
 });
 
+it.each(["kill", "stop"] as const)(
+  "keeps an idle session for its time although the clock was set ahead, also over a %s",
+  async (end) => {
+    const run = await processes();
+    const [peer, gone] = [await run.open(), await run.open()];
+    expect(await Promise.all([peer, gone].map(status))).toEqual([200, 200]);
+    await run.clock.advance(9 * minute);
+    run.clock.jump(24 * 60 * minute);
+    await run.clock.advance(11 * minute);
+    await rest();
+    await run[end]();
+    expect(await status(peer)).toBe(200);
+    await run.clock.advance(21 * minute);
+    expect(await Promise.all([peer, gone].map(status))).toEqual([200, 404]);
+    expect(run.errors).toEqual([]);
+  },
+);
+
 it("keeps an unused session for a minute, also over a restart", async () => {
   const run = await processes();
   const response = await run.peer(undefined, "ann").initialize();

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { memoryDatabase } from "../../src/store/sqlite/memory-store.ts";
 import { aMoment, hookOf, HookedProcess, hour, secret } from "./hooked-process.ts";
 import { CollectedMetrics } from "../telemetry/collected-metrics.ts";
@@ -80,6 +80,29 @@ test("what fails is sent again as it was, later and later, until three days are 
   await process.told("webhook.delivered");
   await process.runtime.stop();
 }, 60_000);
+
+test.each([
+  ["back", -24 * hour],
+  ["ahead", 9 * 24 * hour],
+])("what failed is sent again within its pause, and not dropped, if the clock is set %s", async (_, jump) => {
+  await using receiver = await Receiver.start(answerWith(500));
+  const process = new HookedProcess({ webhooks: [hookOf(receiver, { events: ["task.created"] })] });
+  await process.runtime.start();
+  await process.call();
+  await process.clock.advance(aMoment);
+  await process.told("webhook.retried");
+  process.clock.jump(jump);
+  await process.clock.advance(2_000);
+  await process.clock.advance(61_000); // what is too old is dropped each minute
+  await process.told("webhook.retried", 2);
+  receiver.answering = accept;
+  await vi.waitUntil(async () => {
+    await process.clock.advance(60_000);
+    return process.events.some(({ type }) => type === "webhook.delivered" || type === "webhook.dropped");
+  });
+  await process.runtime.stop();
+  expect(process.events.map(({ type }) => type)).not.toContain("webhook.dropped");
+});
 
 test("a webhook that hangs holds up no other one", async () => {
   await using hanging = await Receiver.start(() => undefined);

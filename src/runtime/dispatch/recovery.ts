@@ -2,7 +2,7 @@ import { errorOutcome } from "../../task/outcome.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
 import { type Ending, endingOf } from "../../task/status-text.ts";
 import { blamedCrashes } from "../../task/suspicion.ts";
-import { blocking, givenUp, type Refusal } from "../blocking.ts";
+import { blocking, type Refusal } from "../blocking.ts";
 import type { RuntimeSettings } from "../options.ts";
 import { isRepeatable, type Tool } from "../tool/tool.ts";
 import { toolAtVersion } from "../tool/tool-config.ts";
@@ -173,17 +173,14 @@ export class Orphans {
 
   /** Fails a task that was blocked for too long. */
   async #block(id: string, tool: string): Promise<void> {
-    const { store, clock, options, unreadable } = this.#services;
+    const { store, clock, unreadable } = this.#services;
     try {
       const task = await store.get(id);
       if (task?.state !== "queued") return;
       const now = clock.now();
-      const refusal = toolMissing(tool);
-      const ending = givenUp(refusal, task, now, options);
-      if (ending !== undefined)
-        await store.write<"fail">({ type: "fail", now, id, ...ending, orphaned: true });
-      else if (task.blocked?.reason !== "tool")
-        await store.write({ type: "orphan", now, id, ...blocking(refusal, task, now, options) });
+      const what = blocking(toolMissing(tool), task, this.#services);
+      if (!("block" in what)) await store.write<"fail">({ type: "fail", now, id, ...what, orphaned: true });
+      else if (task.blocked?.reason !== "tool") await store.write({ type: "orphan", now, id, ...what });
     } catch (error) {
       if (!isUnreadable(error)) throw error;
       unreadable.report(id, error);

@@ -64,6 +64,9 @@ const failingPause = { firstMs: 1_000, factor: 2, maxMs: 60_000 };
  */
 const takenPerSent = 16;
 
+/** How many messages are made due in one write. */
+const atOnce = 1_000;
+
 type SenderServices = Pick<Services, "store" | "clock" | "onError" | "events">;
 
 /**
@@ -83,6 +86,8 @@ export class WebhookSender {
   readonly #stopped = new AbortController();
   #looking: Promise<void> | undefined;
   #looksAgain = false;
+  /** Whether the clock was set back since the last look. */
+  #setBack = false;
   #ends = false;
   /** In a row. */
   #failures = 0;
@@ -100,8 +105,9 @@ export class WebhookSender {
     return this.#hook.name;
   }
 
-  /** Something may be due. */
-  look(): void {
+  /** Something may be due; `isSetBack`: all that waits is. */
+  look(isSetBack = false): void {
+    this.#setBack ||= isSetBack;
     this.#looksAgain = true;
     this.#looking ??= this.#lookOn();
   }
@@ -150,6 +156,7 @@ export class WebhookSender {
     const { name: hook, timeoutMs } = this.#hook;
     const pause = this.#pausedUntil - clock.elapsed();
     if (pause <= 0) this.#sendTaken();
+    if (this.#setBack) await this.#makeAllDue();
     if (this.#taken.length >= this.#slots) return pause > 0 ? this.#lookAfter(pause) : undefined; // the end of one looks again
     const due = await this.#outbox.nextDueAt(hook);
     const now = clock.now();
@@ -166,6 +173,14 @@ export class WebhookSender {
     this.#sendTaken();
     if (deliveries.length > 0) this.#looksAgain = true;
     else this.#lookAfter(pauseAfterErrorMs); // others have it, or it cannot be read
+  }
+
+  async #makeAllDue(): Promise<void> {
+    const { store, clock } = this.#services;
+    const all = { type: "resend_deliveries", hook: this.#hook.name, limit: atOnce, waiting: true } as const;
+    const now = clock.now(); // of all pages: what is due by then is not found again
+    while ((await store.write<"resend_deliveries">({ ...all, now })).resent === atOnce && !this.#ends);
+    this.#setBack = false;
   }
 
   /** How many are sent at a time. */

@@ -55,9 +55,9 @@ export class Webhooks {
     });
   }
 
-  /** Messages may be due. */
-  look(): void {
-    for (const sender of this.#senders) sender.look();
+  /** Messages may be due. If the clock was set back, those that wait are due: their times may have been stored before. */
+  look(isSetBack = false): void {
+    for (const sender of this.#senders) sender.look(isSetBack);
   }
 
   /** Leaves messages to others, except those being sent. */
@@ -107,7 +107,7 @@ export class Webhooks {
     try {
       for (;;) {
         const now = clock.now();
-        const before = now - deliveriesKeptMs;
+        const before = clock.pastForAll - deliveriesKeptMs;
         const trim = {
           type: "trim_deliveries",
           now,

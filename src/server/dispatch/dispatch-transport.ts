@@ -140,7 +140,10 @@ export class DispatchTransport implements Transport {
   onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
   readonly #wire: Transport & Partial<HttpTransport>;
   readonly #dispatcher: WireDispatcher;
-  /** By JSON-RPC id; 1 and "1" are two keys of a Map. If an id is used twice, a cancel of it means the newer request. */
+  /**
+   * By JSON-RPC id; 1 and "1" are two keys of a Map. If an id is used twice, it means the newer request: the older one is not answered, since its
+   * answer would be taken for that to the newer one.
+   */
   readonly #open = new Map<RequestId, AbortController>();
   readonly #running = new Set<AbortController>();
   /** By request. */
@@ -265,6 +268,7 @@ export class DispatchTransport implements Transport {
     const { signal } = controller;
     this.#open.set(id, controller);
     this.#running.add(controller);
+    const isOver = (): boolean => signal.aborted || this.#open.get(id) !== controller;
     try {
       await Promise.resolve(); // a cancel in the same batch comes first
       if (signal.aborted) return undefined;
@@ -272,11 +276,11 @@ export class DispatchTransport implements Transport {
       const released = (release: () => void): void => this.#afterAnswers.add(id, release);
       const reserve = memoryFor(controller, this.#dispatcher.reserve, released);
       const answer = await handle({ signal, forward, trace, reserve });
-      return signal.aborted ? undefined : answer;
+      return isOver() ? undefined : answer;
     } catch (thrown) {
       if (signal.aborted && thrown === signal.reason) return undefined;
       const error = this.#dispatcher.errorOf(thrown); // which reports what the client must not see
-      return signal.aborted ? undefined : { error };
+      return isOver() ? undefined : { error };
     } finally {
       this.#running.delete(controller);
       if (this.#open.get(id) === controller) this.#open.delete(id);

@@ -7,6 +7,7 @@ import type { Runtime } from "../../../src/runtime/runtime.ts";
 import { turnOfPrincipal } from "../../../src/store/limits.ts";
 import { deletesOfPrincipal, deletesOfTask } from "../../../src/store/sqlite/data-care.ts";
 import type { AdminAction } from "../../../src/admin/admin.ts";
+import type { Incident } from "../../../src/admin/incident-operations.ts";
 import { adminJson, kinds, placeApart, runAdmin, serve, somePlace, type Place } from "./some-place.ts";
 import { change } from "./change-rows.ts";
 import { fileNames, findIn } from "./find-in.ts";
@@ -26,6 +27,7 @@ async function serveAll(place: Place, hang: Promise<void>): Promise<Runtime> {
       return { content: [{ type: "text", text: `result ${text}` }] };
     });
     tools.add("fail", {}, async (args) => Promise.reject(new Error(JSON.stringify(args))));
+    tools.add("spread", {}, async () => Promise.reject(new Error("out of stock")));
     tools.add("ask", {}, async (args, task) => {
       await task.status(`asks ${JSON.stringify(args)}`);
       await task.waitForEvent("wait", "never");
@@ -148,6 +150,17 @@ describe.each(kinds)("on %s", (keptIn) => {
       );
     }
     await adminJson(place, "retry", ids[0] ?? "");
+    // What operators have noted on a cause that others share, and on one of this principal alone.
+    const origin = { capabilities: {} };
+    const call = { generation: "2026-07-28", principal: marked, arguments: {}, origin } as const;
+    await runtime.create({ ...call, tool: "spread" });
+    const incidents = async (): Promise<readonly Incident[]> =>
+      ((await adminJson(place, "incidents")) as { readonly incidents: readonly Incident[] }).incidents;
+    await expect.poll(incidents, { timeout: 20_000 }).toHaveLength(2);
+    for (const { tool, cause } of await incidents()) {
+      const note = tool === "fail" ? `As ${marked}, and others, said` : `About ${mark}`;
+      await adminJson(place, "mark", cause, "--mute", "--note", note);
+    }
     // The record of a bulk action has the words that its operator searched by.
     await adminJson(place, "extend", "--all", "--text", mark, "--tool", "fail", "2d", "--yes");
     expect(await findIn(await filesOf(place), [mark, marked])).not.toEqual([]);
@@ -197,6 +210,7 @@ describe.each(kinds)("on %s", (keptIn) => {
     });
     expect(await adminJson(place, "actions", "--principal", marked)).toEqual({ actions: [] });
     for (const id of others) expect(await stands(id)).toBeTypeOf("string");
+    expect(await incidents()).toMatchObject([{ tool: "fail", muted: true, note: null }]);
     expect(await adminJson(place, "list", "--principal", marked)).toEqual({ tasks: [], next: null });
     expect(await retained(place)).toEqual(await rootTasks(place));
     // The server goes on.

@@ -54,6 +54,10 @@ export function batchRefused(version: string): Response {
   return refusal(400, -32600, message);
 }
 
+export function sameIdTwice(): Response {
+  return refusal(400, -32600, "Invalid Request: Two requests of the batch have the same id");
+}
+
 export function methodNotAllowed(allow: string): Response {
   return refusal(405, -32000, "Method not allowed.", null, { Allow: allow });
 }

@@ -17,10 +17,11 @@ import {
   notAcceptable,
   notInitialized,
   oneInitialization,
+  sameIdTwice,
   sessionMissing,
   unsupportedMediaType,
 } from "./refusals.ts";
-import { acceptedForm, type AnswerForm, idToAnswer, isPoll } from "./request-ids.ts";
+import { acceptedForm, type AnswerForm, idToAnswer, isPoll, requestIds } from "./request-ids.ts";
 import { type DispatchedServer, isRequest } from "../../dispatch/dispatch-transport.ts";
 import { noSession, type Streams } from "../../streams.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
@@ -102,6 +103,8 @@ export function readPost(
   if (!isJsonContentType(headers.get("content-type"))) return unsupportedMediaType();
   const version = agreed ?? headers.get("mcp-protocol-version") ?? DEFAULT_NEGOTIATED_PROTOCOL_VERSION;
   if (Array.isArray(body) && !takesBatches(version)) return batchRefused(version);
+  const ids = Array.isArray(body) ? requestIds(body) : [];
+  if (new Set(ids).size < ids.length) return sameIdTwice();
   try {
     return (Array.isArray(body) ? body : [body]).map(parseJSONRPCMessage);
   } catch {

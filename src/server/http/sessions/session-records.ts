@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { SecretName } from "../../../runtime/secrets.ts";
 import type { Secret } from "../../../task/secret.ts";
-import type { Clock } from "../../../runtime/clock.ts";
+import type { StoreClock } from "../../../runtime/clock.ts";
 import type { SessionListener, SessionRoom, SessionStore } from "../../../store/session-store.ts";
 import type { OnError } from "../../faults.ts";
 import type { Principal } from "../../limits.ts";
@@ -46,7 +46,7 @@ export interface SessionRecordsSetup {
   readonly store: SessionStore;
   /** The key of that name in the store. */
   readonly secret: (name: SecretName) => Promise<Secret>;
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   readonly room: SessionRoom;
   readonly onError: OnError;
 }
@@ -63,7 +63,7 @@ export function sessionKey(id: string): string {
 export class SessionRecords {
   readonly #store: SessionStore;
   readonly #secret: SessionRecordsSetup["secret"];
-  readonly #clock: Clock;
+  readonly #clock: StoreClock;
   readonly #room: SessionRoom;
   readonly #onError: OnError;
   /** Keys of sessions that have ended and are still in the store. */
@@ -91,7 +91,7 @@ export class SessionRecords {
     if (this.#ended.has(key)) return undefined;
     const stored = await this.#store.get(key);
     if (stored === undefined || stored.principal !== principal || this.#ended.has(key)) return undefined;
-    return stored.expiresAt > this.#clock.now() ? decodeState(stored.state) : undefined;
+    return stored.expiresAt > this.#clock.pastForAll ? decodeState(stored.state) : undefined;
   }
 
   /** The stored state of a session in use; undefined if another process has ended it. Rejects if the store does. */
@@ -167,7 +167,7 @@ export class SessionRecords {
     do {
       deleted = 0;
       await this.#written(async () => {
-        deleted = await this.#store.deleteExpired(this.#clock.now(), mostAtOnce);
+        deleted = await this.#store.deleteExpired(this.#clock.pastForAll, mostAtOnce);
       });
     } while (deleted === mostAtOnce);
   }

@@ -1,6 +1,6 @@
 import type { JSONRPCRequest } from "@modelcontextprotocol/server";
 import type { SessionSettings } from "../http-options.ts";
-import type { Clock } from "../../../runtime/clock.ts";
+import type { StoreClock } from "../../../runtime/clock.ts";
 import { isJsonObject, type JsonObject } from "../../../generation/message.ts";
 import { taskResourceAt } from "../../../generation/extensions.ts";
 import {
@@ -12,7 +12,7 @@ import {
 import { mostFollowedLists } from "../../subscriptions/subscriptions.ts";
 
 interface UseSettings extends Pick<SessionSettings, "sessionIdleMs" | "unusedSessionMs"> {
-  readonly clock: Clock;
+  readonly clock: StoreClock;
 }
 
 interface UseListener {
@@ -35,8 +35,8 @@ export class SessionUse {
   #requests = 0;
   #open = 0;
   #entered = 0;
-  /** Undefined while it is used, and before. */
-  #endsAt: number | undefined;
+  /** Since when it is idle, and when it ends (epoch ms); undefined while it is used, and before. */
+  #idle: { readonly since: number; readonly endsAt: number } | undefined;
   /** By the time elapsed. */
   #storedAt: number;
   #isOver = false;
@@ -55,7 +55,11 @@ export class SessionUse {
 
   /** When it ends unless it is used, in epoch milliseconds. */
   get endsAt(): number {
-    return this.#endsAt ?? this.#settings.clock.now() + this.#leftMs;
+    const { clock } = this.#settings;
+    const now = clock.now();
+    if (this.#idle === undefined) return now + this.#leftMs;
+    const { since, endsAt } = this.#idle;
+    return Math.max(endsAt, clock.afterJumps(endsAt, since));
   }
 
   /** It was used in another process. */
@@ -80,7 +84,7 @@ export class SessionUse {
   enter(): void {
     this.#open += 1;
     this.#entered += 1;
-    this.#endsAt = undefined;
+    this.#idle = undefined;
     this.#cancelIdle();
     this.#on.idle(false);
   }
@@ -90,7 +94,8 @@ export class SessionUse {
     if (this.#open > 0 || this.#isOver) return;
     const { clock } = this.#settings;
     this.#on.idle(true);
-    this.#endsAt = clock.now() + this.#leftMs;
+    const since = clock.now();
+    this.#idle = { since, endsAt: since + this.#leftMs };
     const entered = this.#entered;
     this.#cancelIdle = clock.after(this.#leftMs, () => this.#on.over(() => entered === this.#entered));
   }

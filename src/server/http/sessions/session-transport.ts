@@ -68,6 +68,9 @@ const firstWithPriming = "2025-11-25";
 /** The answer to a cancelled poll, whose response waits for one. */
 const cancelled = { error: { code: -32603, message: "Cancelled" } };
 
+/** The answer to a request whose id its client has used again before that was answered. */
+const replaced = { error: { code: -32600, message: "Another request of this session has the same id" } };
+
 /**
  * The server's side of Streamable HTTP before 2026-07-28, in one session, or for one POST without sessions: passes on incoming messages,
  * and sends each outgoing one on its stream.
@@ -230,7 +233,7 @@ export class SessionTransport implements Transport {
 
   #answerTo(request: RequestId): Promise<JSONRPCResponse | undefined> {
     const { promise, resolve } = Promise.withResolvers<JSONRPCResponse | undefined>();
-    this.#waiting.get(request)?.(undefined);
+    this.#waiting.get(request)?.({ jsonrpc: "2.0", id: request, ...replaced });
     this.#waiting.set(request, resolve);
     return promise;
   }

@@ -1,7 +1,7 @@
 import { isStopping } from "../../../task/fault.ts";
 import type { Secret } from "../../../task/secret.ts";
 import { isInitializeRequest, isJSONRPCRequest, type JSONRPCMessage } from "@modelcontextprotocol/server";
-import type { Clock } from "../../../runtime/clock.ts";
+import type { StoreClock } from "../../../runtime/clock.ts";
 import { type DispatchedServer, isRequest } from "../../dispatch/dispatch-transport.ts";
 import type { SessionDispatcher } from "../../sessions/session-dispatcher.ts";
 import type { TaskServer } from "../../task-server.ts";
@@ -48,7 +48,7 @@ import { SessionTransport } from "./session-transport.ts";
 /** What all sessions of a process share. */
 export interface SessionHost extends SessionSettings {
   readonly server: TaskServer;
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   readonly limits: EventLimits;
   readonly memory: EventMemory;
   readonly broken: BrokenRequests;
