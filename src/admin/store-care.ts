@@ -61,7 +61,7 @@ export async function endTasksOf(
 /** Empties what operators have noted on causes of failures that name the principal, or by which only its tasks failed. */
 async function forgetNotes({ store, now }: EndServices, principal: string): Promise<void> {
   const { causes } = adminOf(store);
-  const letters = [...principal].map((letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`).join("");
+  const letters = principal.replaceAll(/./gsu, (letter) => `\\u{${letter.codePointAt(0)?.toString(16)}}`);
   const name = new RegExp(String.raw`(?<![\p{L}\p{N}])${letters}(?![\p{L}\p{N}])`, "iu");
   for (const mark of await causes.marks()) {
     if (mark.note === null) continue;

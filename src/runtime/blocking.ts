@@ -1,12 +1,6 @@
 /** What becomes of a task that the code of this process cannot continue: it is blocked, or fails once it was blocked for too long. */
 
-import {
-  type Block,
-  type Blocked,
-  blockedBy,
-  blockedFailure,
-  nextTryAt,
-} from "../task/blocked.ts";
+import { type Block, type Blocked, blockedBy, blockedFailure, nextTryAt } from "../task/blocked.ts";
 import type { TaskCommand } from "../task/command.ts";
 import { errorOutcome } from "../task/outcome.ts";
 import { endingOf, type Ending } from "../task/status-text.ts";

@@ -253,8 +253,11 @@ it.each([
   });
   gates.two.resolve();
   const { status } = await older;
-  const answersIn = async (response: Response): Promise<Message[]> =>
-    (await Array.fromAsync(messagesOf(response))).filter(({ id }) => id !== undefined);
+  const answersIn = async (response: Response): Promise<Message[]> => {
+    const messages: Message[] = [];
+    for await (const message of messagesOf(response)) messages.push(message);
+    return messages.filter((message) => message["id"] !== undefined);
+  };
   expect(status).toBe(200);
   expect(await answersIn(await newer)).toMatchObject([{ id: 7, result: text("two") }]);
   const refusal = { id: 7, error: { code: -32600 } };

@@ -149,6 +149,13 @@ export function limitSize(db: DatabaseSync, maxBytes: number | null): void {
   db.exec(`PRAGMA max_page_count = ${pages}`);
 }
 
+/** Fails as a write does for which there is no room, if the database may not grow by so many pages. */
+export function assertFreePages(db: DatabaseSync, least: number): void {
+  const more = number(db, "PRAGMA max_page_count") - number(db, "PRAGMA page_count");
+  if (more + number(db, "PRAGMA freelist_count") >= least) return;
+  throw Object.assign(new Error("database or disk is full"), { errcode: sqliteCode.full });
+}
+
 /** The most that SQLite allows. */
 const mostPages = 0xff_ff_ff_fe;
 

@@ -14,6 +14,7 @@ import { fileIsGone } from "./open-file.ts";
 import { SentRecords } from "./sent-records.ts";
 import { isBusy, isFull, isUnwritten, messageOf } from "./sqlite-error.ts";
 import {
+  assertFreePages,
   type CommandAnswer,
   limitSize,
   openWriterConnection,
@@ -35,6 +36,12 @@ interface Connection {
 }
 
 type Failure = Pick<Extract<WriterAnswer, { type: "failed" }>, "problem" | "code">;
+
+/**
+ * So much of `maxBytes` has to be free for a report, by which others judge whether tasks can be made (pages): written in the place of an earlier one, it
+ * needs nothing.
+ */
+const leastFreePages = 8;
 
 /** Once a write has waited in vain, later ones are refused sooner, until one succeeds. */
 const blockedTimeoutMs = 250;
@@ -107,6 +114,7 @@ function commit(commands: readonly WriterCommand[], maxBytes: number | null): Co
   const patienceMs = isBlocked ? Math.min(blockedTimeoutMs, busyTimeoutMs) : busyTimeoutMs;
   if (maxBytes !== connection.limit) limitSize(connection.db, maxBytes);
   connection.limit = maxBytes;
+  if (commands.some(({ type }) => type === "report")) assertFreePages(connection.db, leastFreePages);
   const group = connection.writer.commit(commands, patienceMs);
   isBlocked = false;
   return commands.some(isMark) ? { ...group, answers: marked(commands, group.answers, connection) } : group;

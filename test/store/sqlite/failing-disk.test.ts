@@ -143,6 +143,17 @@ describe("a database that has reached `maxBytes`", () => {
     expect(await store.write(createQueued("new"))).toMatchObject({ ok: true, created: true });
   });
 
+  test("takes reports only while there is room for tasks", async () => {
+    const store = await temp.open("tasks.db", { maxBytes });
+    const report = async (): Promise<void> => store.reports?.write({ minute: 1, body: "{}" }, 0);
+    await report();
+    const [first = ""] = await fill(store);
+    await expect(report()).rejects.toMatchObject({ code: "store_failed" });
+    await store.write({ type: "cancel", now: noon, id: first });
+    await store.write({ type: "delete", now: noon, id: first });
+    await report();
+  });
+
   test("opens for another process, which can delete at once", async () => {
     const store = await temp.open("tasks.db", { maxBytes });
     const [first = ""] = await fill(store);
