@@ -234,24 +234,28 @@ it.each([
   ["as JSON", jsonOnly],
   ["on a stream", {}],
 ])("%s, the answer to a request is not taken for that to another with the same id", async (_, options) => {
-  const gates = { one: Promise.withResolvers<void>(), two: Promise.withResolvers<void>() };
+  const gate = () => ({ begun: Promise.withResolvers<void>(), end: Promise.withResolvers<void>() });
+  const gates = { one: gate(), two: gate() };
   const tools = (tasks: Tasks): void => {
-    for (const [name, gate] of Object.entries(gates))
-      tasks.tool(name, {}, () => gate.promise.then(() => text(name)));
+    for (const [name, { begun, end }] of Object.entries(gates))
+      tasks.tool(name, {}, async () => {
+        begun.resolve();
+        await end.promise;
+        return text(name);
+      });
   };
   const { open } = await processes({ tools });
   const peer = await open(options);
-  const [one, two] = [await taskOf(peer, "one"), await taskOf(peer, "two")];
-  const older = peer.post({ id: 7, method: "tasks/result", params: { taskId: one } });
+  const call = (name: string): Promise<Response> =>
+    peer.post({ id: 7, method: "tools/call", params: { name, arguments: {} } });
+  const older = call("one");
+  await gates.one.begun.promise;
+  const newer = call("two");
+  await gates.two.begun.promise;
+  gates.one.end.resolve();
+  await peer.request("ping");
   await rest();
-  const newer = peer.post({ id: 7, method: "tasks/result", params: { taskId: two } });
-  await rest();
-  gates.one.resolve();
-  await vi.waitUntil(async () => {
-    const { result } = await peer.request("tasks/get", { taskId: one });
-    return (result as { status: string }).status === "completed";
-  });
-  gates.two.resolve();
+  gates.two.end.resolve();
   const { status } = await older;
   const answersIn = async (response: Response): Promise<Message[]> => {
     const messages: Message[] = [];

@@ -65,10 +65,8 @@ export interface SessionTransportOptions extends Omit<OutgoingStreamOptions, "si
 
 const firstWithPriming = "2025-11-25";
 
-/** The answer to a cancelled poll, whose response waits for one. */
+/** The answers to a cancelled poll, whose response waits for one, and to a request whose id its client has used again before that. */
 const cancelled = { error: { code: -32603, message: "Cancelled" } };
-
-/** The answer to a request whose id its client has used again before that was answered. */
 const replaced = { error: { code: -32600, message: "Another request of this session has the same id" } };
 
 /**
