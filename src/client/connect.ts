@@ -143,7 +143,7 @@ export async function connectWith(
     await shared?.runtime.release();
     throw error;
   });
-  const onError = errorReporter((error) => requester.listener?.onError(toError(error)));
+  const onError = errorReporter((error) => requester.onerror?.(toError(error)));
   const progress = new ProgressTokens(onError);
   const protocolVersion = sdk.getNegotiatedProtocolVersion();
   const generation = generationOf(protocolVersion);

@@ -93,5 +93,5 @@ it("remembers which variables were passed, for later commands about the tasks", 
   const servers = new KnownServers(new Records(join(await folder(), "state.db")));
   const spec = { given: "stdio:node server.js", cwd: "/work", passEnv: ["HOLDFAST_STORE"] };
   servers.keep({ name: "server", spec });
-  expect(servers.find("server")).toEqual(spec);
+  expect(servers.list()).toMatchObject([{ name: "server", spec }]);
 });

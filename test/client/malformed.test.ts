@@ -44,15 +44,16 @@ const initialized = {
   serverInfo: { name: "careless", version: "1" },
 };
 
-/** A process that answers calls by `answer`. */
-function onPipe(answer: string): ServerTarget {
+/** A process that answers calls by `answer`, as `say` writes it. */
+function onPipe(answer: string, say = "console.log(text)"): ServerTarget {
   const script = `
     require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
       const { id, method } = JSON.parse(line);
       if (id === undefined) return;
       const text = ${JSON.stringify(answer)}.replaceAll("ID", JSON.stringify(id));
       const result = ${JSON.stringify(initialized)};
-      console.log(method === "tools/call" ? text : JSON.stringify({ jsonrpc: "2.0", id, result }));
+      if (method === "tools/call") ${say};
+      else console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
     });`;
   return { command: process.execPath, args: ["-e", script] };
 }
@@ -118,6 +119,13 @@ it.each([
   ["more after it on its line", `{"jsonrpc":"2.0","id":ID,"result":{"content":[]}} done`],
 ])("reads an answer on a pipe with %s", async (_, answer) => {
   expect(await called(onPipe(answer))).toEqual({ content: [] });
+});
+
+it("reads the last answer of a process whose line has no end", async () => {
+  const answer = `{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}`;
+  expect(await called(onPipe(answer, "process.stdout.write(text, () => process.exit())"))).toEqual({
+    content: [],
+  });
 });
 
 it("ends a call on a pipe whose answer is spread over several lines", async () => {

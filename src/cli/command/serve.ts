@@ -2,7 +2,7 @@ import { access, readFile, writeFile, constants } from "node:fs/promises";
 import { resolve, dirname } from "node:path";
 import { split } from "shlex";
 import { type ServedPlace, settingsOf } from "../../serve/file/serve-file.ts";
-import type { SourceTool, Finding } from "../../serve/source.ts";
+import type { SourceTool, Finding, ToolSource } from "../../serve/source.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { readInputSchema } from "../arguments/input-schema.ts";
 import { didYouMean } from "../arguments/words.ts";
@@ -96,13 +96,14 @@ async function dryRun(
   pairs: readonly string[],
 ): Promise<ExitCode> {
   const tools: SourceTool[] = [];
-  for (const source of place.load().sources) {
-    const opened = await source.open({
-      setTools: (found) => void tools.push(...found),
+  const open = async (source: ToolSource): Promise<void> => {
+    const host = {
+      setTools: (found: readonly SourceTool[]) => void tools.push(...found),
       onError: () => undefined,
-    });
-    await opened.close();
-  }
+    };
+    await (await source.open(host)).close();
+  };
+  await Promise.all(place.load().sources.map(open));
   const tool = tools.find((each) => each.name === name);
   if (tool === undefined)
     throw new UsageError(

@@ -138,16 +138,12 @@ export class KnownServers {
 
   /** Records how the server was given, and its tools if given. */
   keep({ name, spec }: Pick<FoundServer, "name" | "spec">, tools?: readonly KnownTool[]): void {
-    const kept = (tools ?? this.#read(name)?.tools ?? [])
+    const record = tools === undefined ? this.#records.get("server", name) : undefined;
+    const kept = (tools ?? (record && readServer(record)?.tools) ?? [])
       .filter((tool) => tool.name.length <= longestName)
       .map(({ name: tool, about }) => ({ name: tool, about: about.slice(0, longestName) }))
       .slice(0, maxTools);
     this.#records.set("server", name, { name, ...spec, tools: kept });
-  }
-
-  /** How the server was given; undefined if that is not stored or cannot be read. */
-  find(name: string): ServerSpec | undefined {
-    return this.#read(name)?.spec;
   }
 
   list(): readonly KnownServer[] {
@@ -155,11 +151,6 @@ export class KnownServers {
       .all("server")
       .map(readServer)
       .filter((server) => server !== undefined);
-  }
-
-  #read(name: string): KnownServer | undefined {
-    const record = this.#records.get("server", name);
-    return record && readServer(record);
   }
 }
 

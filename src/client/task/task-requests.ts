@@ -9,7 +9,7 @@ import {
   type Unanswered,
   unknownTask,
 } from "../reply/reply.ts";
-import { mayPass, sendWithRetries, Failures, pollFailed, type Trouble } from "../reply/retry.ts";
+import { sendWithRetries, pollFailed, type Trouble } from "../reply/retry.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import { type ClientClock, noLongerNeeded } from "../clock.ts";
 import { taskResourceUri } from "../../generation/extensions.ts";
@@ -143,27 +143,24 @@ export async function* readLines<Read extends LogLine | OutputPart>(
   const finished = new AbortController();
   const pushes = follow && protocol.followLines?.(uri, updates, AbortSignal.any([signal, finished.signal]));
   if (pushes) background.run(pushes.catch(() => undefined)); // if that fails, the list is polled
-  const failed = new Failures(clock);
   /** Resolves with an answer, however long the server gives none. Rejects if a repeat would not help. */
   const ask = async <T>(
     send: () => Promise<Reply<T>>,
     errorOf: (reply: Unanswered) => unknown,
   ): Promise<T> => {
-    for (;;) {
-      const reply = await send();
-      if (reply.kind === "value") {
-        if (failed.end()) {
-          events.emit({ type: "poll_recovered", taskId });
-          onTrouble(null);
-        }
-        return reply.value;
-      }
-      if (!mayPass(reply)) throw errorOf(reply);
-      const trouble = failed.next(reply);
-      events.emit(pollFailed(taskId, trouble, reply));
+    let isTroubled = false;
+    const onPause = (trouble: Trouble, failed: Unanswered): void => {
+      isTroubled = true;
+      events.emit(pollFailed(taskId, trouble, failed));
       onTrouble(trouble);
-      await clock.sleep(trouble.retryInMs, signal);
+    };
+    const reply = await sendWithRetries(send, clock, signal, { onPause });
+    if (reply.kind !== "value") throw errorOf(reply);
+    if (isTroubled) {
+      events.emit({ type: "poll_recovered", taskId });
+      onTrouble(null);
     }
+    return reply.value;
   };
   const state = async (): Promise<RemoteTask> =>
     ask(

@@ -4,8 +4,6 @@ import {
   Client,
   SdkHttpError,
   type JSONRPCMessage,
-  type Transport,
-  type TransportSendOptions,
   ProtocolError,
   SdkError,
   SdkErrorCode,
@@ -22,18 +20,17 @@ import { findSession, SessionResumption } from "../session/session-resumption.ts
 import { describeCause, ownErrorIn, TaskClientError } from "../task-client-error.ts";
 import type { JsonObject } from "../../generation/message.ts";
 import { connectionTo, httpAddress, type ConnectionOptions, type ServerTarget } from "./server-connection.ts";
-import { RawRequester } from "./raw-requester.ts";
+import { RawRequester, type RequesterOptions } from "./raw-requester.ts";
 import { mayBeRefusedByHttpSse, NoSseServer } from "./sse-transport.ts";
 import { invalidAnswer, isInvalidAnswer, rpcErrorOf, sendFailure } from "./send-failure.ts";
 import type { ServerProcess } from "./process-transport.ts";
-import { tracedConnection } from "./traced-transport.ts";
 import { isHtml, messageInBody } from "../reply/reply.ts";
 
 export interface OpenOptions
   extends
     Omit<ConnectOptions, "handles" | "maxAnswerBytes" | "probeTimeoutMs">,
     Pick<ConnectionOptions, "wrapFetch" | "isHttpSse" | "maxAnswerBytes">,
-    MessageRewrites {
+    Required<Pick<RequesterOptions, "rewriteOutgoing" | "rewriteIncoming">> {
   readonly probeTimeoutMs: number;
   /** Holds the session to resume, if there is one. */
   readonly handles: HandleStore | undefined;
@@ -175,18 +172,17 @@ async function tryToConnect(
   clock: ClientClock,
   version: ProtocolVersion | "earlier" | undefined,
 ): Promise<OpenConnection | FailedAttempt> {
-  const { clientInfo, capabilities, rewriteOutgoing, rewriteIncoming, prepare, signal, telemetry } = options;
+  const { clientInfo, capabilities, prepare, signal } = options;
   signal?.throwIfAborted();
-  const untraced = connectionTo(server, options, clock);
-  const connection = telemetry === undefined ? untraced : tracedConnection(untraced, telemetry.client);
-  const requester = new RawRequester(connection, clock, options.onMessage);
+  const connection = connectionTo(server, options, clock);
+  const requester = new RawRequester(connection, clock, options);
   const sdk = new Client(clientInfo, { capabilities, ...negotiation(version, options.probeTimeoutMs) });
   prepare(sdk, requester);
   // The SDK ignores signals during negotiation; closing the transport ends it.
   const onAbort = (): void => void requester.close().catch(() => undefined);
   signal?.addEventListener("abort", onAbort, { once: true });
   try {
-    await sdk.connect(new SdkTransport(requester, { rewriteOutgoing, rewriteIncoming }));
+    await sdk.connect(requester);
     signal?.throwIfAborted();
     assertDiscovered(sdk);
     connection.bounds?.handshakeEnded();
@@ -226,55 +222,6 @@ function negotiation(
   if (version === "earlier") return { versionNegotiation: { mode: "legacy" } };
   if (!hasSessions(version)) return { versionNegotiation: { mode: { pin: version } } };
   return { versionNegotiation: { mode: "legacy" }, supportedProtocolVersions: [version] };
-}
-
-export interface MessageRewrites {
-  /** Changes each message of the SDK's client before it is sent. */
-  readonly rewriteOutgoing: (message: JSONRPCMessage) => JSONRPCMessage;
-  /** Changes each message before the SDK's client gets it. */
-  readonly rewriteIncoming: (message: JSONRPCMessage) => JSONRPCMessage;
-}
-
-/** The transport of the SDK's client, on a connection that it shares: it gets what is not for the requester. */
-export class SdkTransport implements Transport {
-  readonly hasPerRequestStream: boolean;
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: NonNullable<Transport["onmessage"]>;
-  readonly #requester: RawRequester;
-  readonly #rewrites: MessageRewrites;
-
-  constructor(requester: RawRequester, rewrites: MessageRewrites) {
-    this.#requester = requester;
-    this.#rewrites = rewrites;
-    this.hasPerRequestStream = requester.hasPerRequestStream;
-    requester.listener = {
-      onMessage: (message, extra) => this.onmessage?.(rewrites.rewriteIncoming(message), extra),
-      onError: (error) => this.onerror?.(error),
-      onClosed: () => this.onclose?.(),
-    };
-  }
-
-  get sessionId(): string | undefined {
-    return this.#requester.sessionId;
-  }
-
-  async start(): Promise<void> {
-    await this.#requester.start();
-  }
-
-  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
-    await this.#requester.send(this.#rewrites.rewriteOutgoing(message), options);
-  }
-
-  /** Resolves when the connection is closed, and the process that was started for it has ended. */
-  async close(): Promise<void> {
-    await this.#requester.close();
-  }
-
-  setProtocolVersion(version: string): void {
-    this.#requester.setProtocolVersion(version);
-  }
 }
 
 /**

@@ -232,6 +232,7 @@ export class ProcessTransport implements Transport {
       onError(error);
       this.#endSoon(child, "no longer reads its stdin");
     });
+    child.stdout?.on("end", () => this.#read(Buffer.from("\n"))); // the last line of some has no end
     child.stdout?.on("close", () => this.#endSoon(child, "closed its stdout"));
     child.stdout?.on("error", onError);
     child.stdout?.on("data", (bytes: Buffer) => this.#read(bytes));

@@ -5,9 +5,9 @@ import {
   type JSONRPCResultResponse,
   type RequestId,
   type MessageExtraInfo,
+  type Transport,
   type TransportSendOptions,
   isJSONRPCResponse,
-  type JSONRPCRequest,
   isJSONRPCNotification,
   isJSONRPCRequest,
 } from "@modelcontextprotocol/client";
@@ -21,28 +21,31 @@ import type { ServerConnection } from "./server-connection.ts";
 import { requestIdHeader, sessionHeader } from "./recording-fetch.ts";
 import { brokenStream, noAnswer, noAnswerText, sendFailure } from "./send-failure.ts";
 import { lostAnswer, unreadableAnswer } from "./wire-messages.ts";
-import { PendingRequests, type RawRequest, type RawRequestOptions } from "./raw-request.ts";
+import { MessageHandlers, PendingRequests, type RawRequest, type RawRequestOptions } from "./raw-request.ts";
+import { RequestSpans } from "./request-spans.ts";
 import { SessionRenewal, type OpenSession } from "./session-renewal.ts";
 
 /** How long a handshake may take. */
 const handshakeMs = 30_000;
 
-/** Receives what the requester does not handle itself. */
-export interface ConnectionListener {
-  /** A message that answers no request of the requester and has no handler. */
-  onMessage(message: JSONRPCMessage, extra?: MessageExtraInfo): void;
-  onError(error: Error): void;
-  onClosed(): void;
+export interface RequesterOptions extends Pick<ConnectOptions, "onMessage" | "telemetry"> {
+  /** Changes each message of the SDK's client before it is sent. */
+  readonly rewriteOutgoing?: (message: JSONRPCMessage) => JSONRPCMessage;
+  /** Changes each message before the SDK's client gets it. */
+  readonly rewriteIncoming?: (message: JSONRPCMessage) => JSONRPCMessage;
 }
 
 /**
- * Sends requests on a connection that it shares with the SDK's client, and starts a new session if the server has lost the old one.
- * `request` uses separate ids and returns the raw result, because the SDK's client throws if a task answers a call.
+ * Sends requests on a connection, and starts a new session if the server has lost the old one. The SDK's client shares it, as its
+ * transport, and gets what answers no request of this client and has no handler. `request` uses separate ids and returns the raw result,
+ * because the SDK's client throws if a task answers a call.
  */
-export class RawRequester {
+export class RawRequester implements Transport {
   /** Whether aborting a request closes its stream; otherwise it has to be cancelled by a notification. */
   readonly hasPerRequestStream: boolean;
-  listener: ConnectionListener | undefined;
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: NonNullable<Transport["onmessage"]>;
   /** Handlers for the server's own requests and notifications. */
   readonly handlers = new MessageHandlers();
   /** Keeps the session for the next client. Resolves with false if no client needs it; the session is then ended. */
@@ -50,7 +53,10 @@ export class RawRequester {
   readonly #connection: ServerConnection;
   readonly #pending: PendingRequests;
   readonly #renewal: SessionRenewal;
+  readonly #options: RequesterOptions;
   readonly #onMessage: NonNullable<ConnectOptions["onMessage"]>;
+  /** Undefined where nothing is traced. */
+  readonly #spans: RequestSpans | undefined;
   readonly #closed = new AbortController();
   readonly #clock: ClientClock;
   readonly #abandoned = new Set<Promise<unknown>>();
@@ -58,15 +64,14 @@ export class RawRequester {
   readonly #asked = new Set<RequestId>();
   #closing: Promise<void> | undefined;
 
-  constructor(
-    connection: ServerConnection,
-    clock: ClientClock,
-    onMessage: ConnectOptions["onMessage"] = () => undefined,
-  ) {
+  constructor(connection: ServerConnection, clock: ClientClock, options: RequesterOptions = {}) {
+    const { onMessage = () => undefined, telemetry } = options;
     const { transport } = connection;
     this.#connection = connection;
     this.#clock = clock;
+    this.#options = options;
     this.#onMessage = inThisContext(onMessage);
+    this.#spans = telemetry && new RequestSpans(connection, telemetry.client);
     this.#pending = new PendingRequests({ clock, responses: connection.responses });
     this.hasPerRequestStream = transport.hasPerRequestStream === true;
     this.#renewal = new SessionRenewal({
@@ -87,17 +92,23 @@ export class RawRequester {
     // A request shows whether the session is gone; a ping has no other effect.
     connection.onStreamLost?.(() => void this.request("ping", {}, this.closed).catch(() => undefined));
     transport.onclose = () => {
+      this.#spans?.endAll();
       const message = connection.ending?.() ?? "The server ended the connection";
       this.#end(connection.bounds?.failure ?? new TaskClientError("connection", message));
     };
-    transport.onerror = (error) => this.listener?.onError(error);
+    transport.onerror = (error) => this.onerror?.(error);
     transport.onmessage = (message, extra) => {
-      this.#show(message, "received");
-      this.#renewal.received(message);
-      if (isJSONRPCResponse(message) && message.id !== undefined) this.#asked.delete(message.id);
-      if (!this.#pending.handle(message) && !this.handlers.handle(message))
-        this.listener?.onMessage(message, extra);
+      this.#spans?.received(message);
+      this.#receive(message, extra);
     };
+  }
+
+  #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
+    this.#show(message, "received");
+    this.#renewal.received(message);
+    if (isJSONRPCResponse(message) && message.id !== undefined) this.#asked.delete(message.id);
+    if (this.#pending.handle(message) || this.handlers.handle(message)) return;
+    this.onmessage?.(this.#options.rewriteIncoming?.(message) ?? message, extra);
   }
 
   /** Aborts when the connection has ended, with a TaskClientError that says why. */
@@ -127,11 +138,14 @@ export class RawRequester {
   }
 
   async start(): Promise<void> {
-    await this.#connection.transport.start();
+    const { transport } = this.#connection;
+    // A message that arrives on a pipe belongs to no caller, not even to the one that connected.
+    await (this.#options.telemetry?.client.apart(() => transport.start()) ?? transport.start());
   }
 
   /** Sends a message of the SDK's client. */
-  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+  async send(given: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    const message = this.#options.rewriteOutgoing?.(given) ?? given;
     if (isJSONRPCNotification(message)) this.#asked.delete(message.params?.["requestId"] as RequestId); // it is cancelled
     // The SDK's transport returns before it has the stream of a request that it resumes.
     if (!isJSONRPCRequest(message) || options?.resumptionToken !== undefined)
@@ -178,7 +192,7 @@ export class RawRequester {
 
   /** Ends a request of the SDK's client that has not been answered, and will not be. */
   #unanswered(answer: JSONRPCErrorResponse): void {
-    if (answer.id !== undefined && this.#asked.has(answer.id)) this.#connection.transport.onmessage?.(answer);
+    if (answer.id !== undefined && this.#asked.has(answer.id)) this.#receive(answer);
   }
 
   /** Resolves when the connection is closed, and the process that was started for it has ended. */
@@ -188,6 +202,7 @@ export class RawRequester {
   }
 
   setProtocolVersion(version: string): void {
+    if (this.#spans !== undefined) this.#spans.protocolVersion = version;
     this.#connection.transport.setProtocolVersion?.(version);
   }
 
@@ -315,7 +330,7 @@ export class RawRequester {
     const { transport } = this.#connection;
     const { sessionId } = transport;
     this.#show(message, "sent");
-    await transport.send(message, options);
+    await (this.#spans?.send(message, options) ?? transport.send(message, options));
     this.#renewal.accepted(sessionId);
   }
 
@@ -331,13 +346,14 @@ export class RawRequester {
   async #disconnect(): Promise<void> {
     const session = this.#renewal.openSession;
     if (session === undefined || !(await this.keepSession(session))) await this.#connection.endSession?.();
-    await this.#connection.transport.close();
+    if (this.#spans === undefined) await this.#connection.transport.close();
+    else await this.#spans.close();
   }
 
   #end(reason: TaskClientError): void {
     if (this.closed.aborted) return;
     this.#closed.abort(reason);
-    this.listener?.onClosed();
+    this.onclose?.();
   }
 }
 
@@ -349,31 +365,4 @@ function isClose(reason: unknown): boolean {
 /** The failure of a message in another session says nothing about the current one. */
 function isForOtherSession(headers: RawRequestOptions["headers"]): boolean {
   return headers?.[sessionHeader] !== undefined;
-}
-
-/** Returns whether it handled the message. */
-export type MessageHandler<Message> = (message: Message) => boolean;
-
-/** Handlers of the server's own requests and notifications. They come before the SDK's client. */
-export class MessageHandlers {
-  readonly #notifications = new Set<MessageHandler<JSONRPCNotification>>();
-  readonly #requests = new Set<MessageHandler<JSONRPCRequest>>();
-
-  /** Adds a handler; the first that returns true ends the search. Returns a function that removes it. */
-  onNotification(handler: MessageHandler<JSONRPCNotification>): () => void {
-    this.#notifications.add(handler);
-    return () => this.#notifications.delete(handler);
-  }
-
-  /** The same for requests, newest handler first. */
-  onRequest(handler: MessageHandler<JSONRPCRequest>): () => void {
-    this.#requests.add(handler);
-    return () => this.#requests.delete(handler);
-  }
-
-  handle(message: JSONRPCMessage): boolean {
-    if (isJSONRPCNotification(message)) return [...this.#notifications].some((handler) => handler(message));
-    if (!isJSONRPCRequest(message)) return false;
-    return [...this.#requests].toReversed().some((handler) => handler(message));
-  }
 }

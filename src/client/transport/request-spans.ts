@@ -7,7 +7,6 @@ import {
   type JSONRPCMessage,
   type JSONRPCRequest,
   type RequestId,
-  type Transport,
   type TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
@@ -29,52 +28,22 @@ interface OpenRequest {
 }
 
 /**
- * A transport that traces all requests, of the SDK's client and of this one. Each message is one span, which ends with its answer; the
+ * The traces of all requests of a connection, of the SDK's client and of this one. Each message is one span, which ends with its answer; the
  * server's spans are its children.
  */
-export class TracedTransport implements Transport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: NonNullable<Transport["onmessage"]>;
+export class RequestSpans {
+  protocolVersion: string | undefined;
   readonly #connection: ServerConnection;
   readonly #tracing: ClientTracing;
   readonly #open = new Map<RequestId, OpenRequest>();
-  #protocolVersion: string | undefined;
   #isClosing = false;
 
   constructor(connection: ServerConnection, tracing: ClientTracing) {
     this.#connection = connection;
     this.#tracing = tracing;
-    const { transport } = connection;
-    transport.onclose = () => {
-      this.#endAll();
-      this.onclose?.();
-    };
-    transport.onerror = (error) => this.onerror?.(error);
-    transport.onmessage = (message, extra) => {
-      this.#received(message);
-      this.onmessage?.(message, extra);
-    };
   }
 
-  get sessionId(): string | undefined {
-    return this.#connection.transport.sessionId;
-  }
-
-  get hasPerRequestStream(): boolean {
-    return this.#connection.transport.hasPerRequestStream === true;
-  }
-
-  setProtocolVersion(version: string): void {
-    this.#protocolVersion = version;
-    this.#connection.transport.setProtocolVersion?.(version);
-  }
-
-  /** A message that arrives on a pipe belongs to no caller, not even to the one that connected. */
-  async start(): Promise<void> {
-    await this.#tracing.apart(() => this.#connection.transport.start());
-  }
-
+  /** Sends a message, and begins the span of a request. */
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     const { transport } = this.#connection;
     if (!isJSONRPCRequest(message)) {
@@ -101,10 +70,11 @@ export class TracedTransport implements Transport {
     }
   }
 
+  /** Closes the connection. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#connection.transport.close();
-    this.#endAll();
+    this.endAll();
   }
 
   #begin({ id, method, params }: JSONRPCRequest, given: AbortSignal | undefined): OpenRequest {
@@ -115,7 +85,7 @@ export class TracedTransport implements Transport {
       prompt: method === "prompts/get" ? textIn(params, "name") : undefined,
       taskId: method.startsWith("tasks/") ? textIn(params, "taskId") : undefined,
       peer: this.#connection.peer,
-      protocolVersion: textIn(params?._meta, PROTOCOL_VERSION_META_KEY) ?? this.#protocolVersion,
+      protocolVersion: textIn(params?._meta, PROTOCOL_VERSION_META_KEY) ?? this.protocolVersion,
       trace: traceOf(params),
     });
     const onAbort = (): void => this.#end(id, cancelled);
@@ -125,7 +95,7 @@ export class TracedTransport implements Transport {
     return open;
   }
 
-  #received(message: JSONRPCMessage): void {
+  received(message: JSONRPCMessage): void {
     // A server may also end a stream of notifications by cancelling its request.
     if (isJSONRPCNotification(message)) return this.#endCancelled(message, {});
     if (isJSONRPCErrorResponse(message)) {
@@ -152,14 +122,10 @@ export class TracedTransport implements Transport {
     open.span.end(outcome);
   }
 
-  #endAll(): void {
+  /** No answer comes any more. */
+  endAll(): void {
     for (const id of this.#open.keys()) this.#end(id, this.#isClosing ? cancelled : noAnswer);
   }
-}
-
-/** The connection, with a transport whose requests are traced. */
-export function tracedConnection(connection: ServerConnection, tracing: ClientTracing): ServerConnection {
-  return { ...connection, transport: new TracedTransport(connection, tracing) };
 }
 
 const cancelled: ClientRequestOutcome = { isCancelled: true };
