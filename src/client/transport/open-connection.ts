@@ -3,7 +3,6 @@ import {
   type Implementation,
   Client,
   SdkHttpError,
-  type JSONRPCMessage,
   ProtocolError,
   SdkError,
   SdkErrorCode,
