@@ -2,6 +2,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import { type Codec, toStored } from "../row.ts";
 import type { Stored } from "../tables/kind.ts";
 import { byColumn } from "../tables/statements.ts";
+import type { AnyTable } from "../tables/table.ts";
 import { rowOf, taskTable } from "../tables/task.ts";
 import { changeRows, type RowChangeName, rowChangeNames, rowChanges } from "../tables/writes.ts";
 import type { TableWrite } from "../table-write.ts";
@@ -71,13 +72,20 @@ export class GroupWrites {
   }
 }
 
-const places = new Map(rowChangeNames.map((name, place) => [name, place]));
+const places = Object.fromEntries(rowChangeNames.map((name, place) => [name, place])) as Readonly<
+  Record<RowChangeName, number>
+>;
+
+/** Columns that are written once stay as they were first. */
+function upserted({ written }: AnyTable, before: Row, row: Row): Row {
+  return row.map((value, at) => (written[at]?.isWrittenOnce === true ? (before[at] ?? null) : value));
+}
 
 /** Writes that come to the same in the order of `rowChanges` as in the order in which they were made. */
 class Portion {
   readonly #inserts = new Map<string, TaskRecord>();
   readonly #updates = new Map<string, { readonly before: TaskRecord; after: TaskRecord }>();
-  readonly #rows = new Map<RowChangeName, Map<string | number, Row>>();
+  readonly #rows = new Map<RowChangeName, Map<string, Row>>();
   /** The last change of the rows of a table that belong together, by what comes first in them: the id of their task. */
   readonly #changed = new Map<string, number>();
 
@@ -107,20 +115,16 @@ class Portion {
   /** False if it has to come after what is here. */
   put(name: RowChangeName, row: Row): boolean {
     const { table, does, key } = rowChanges[name];
-    const place = places.get(name) ?? 0;
+    const place = places[name];
     const changed = `${table.table} ${row[0]}`;
     if ((this.#changed.get(changed) ?? 0) > place) return false;
-    const rows = this.#rows.get(name) ?? new Map<string | number, Row>();
-    const id = key === undefined ? rows.size : JSON.stringify(row.slice(0, key));
+    let rows = this.#rows.get(name);
+    if (rows === undefined) this.#rows.set(name, (rows = new Map<string, Row>()));
+    // No stored text contains NUL.
+    const id = key === undefined ? String(rows.size) : row.slice(0, key).join("\0");
     const before = rows.get(id);
     if (before !== undefined && (does === "insert" || does === "update")) return false;
-    this.#rows.set(name, rows);
-    const { written } = table;
-    const stays = (index: number): boolean => does === "upsert" && written[index]?.isWrittenOnce === true;
-    rows.set(
-      id,
-      before === undefined ? row : row.map((value, at) => (stays(at) ? (before[at] ?? null) : value)),
-    );
+    rows.set(id, before === undefined || does === "delete" ? row : upserted(table, before, row));
     // A line that is deleted is older than those that are added.
     if (name !== "deleteLine") this.#changed.set(changed, place);
     return true;
