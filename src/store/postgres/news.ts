@@ -92,22 +92,25 @@ interface ReceivedNews {
   readonly news: News | "gap";
 }
 
-/** The payloads of `NOTIFY`, in the order in which they must be received; a gap if a single id is too long for one. */
+/** The payloads of `NOTIFY`, in the order in which they must be received; a gap in place of what is too long for one. */
 export function toPayloads(owner: string, news: News | "gap"): readonly string[] {
   if (news === "gap") return [gapOf(owner)];
-  const { tasks = [], sessions = [], messages = false, work, worker } = news;
-  const open = `{"owner":${JSON.stringify(owner)}`;
-  const flags = [
-    messages ? ',"messages":1' : "",
-    work === undefined ? "" : `,"work":${JSON.stringify(work)}`,
-    worker === undefined ? "" : `,"worker":${JSON.stringify(worker)}`,
-  ].join("");
-  const items = [
-    ...split("tasks", open, tasks, ({ id, version }) => JSON.stringify([id, version])),
-    ...split("sessions", open, sessions, (id) => JSON.stringify(id)),
-  ];
-  if (flags !== "") items.push(`${open}${flags}}`);
-  return items.every((item) => Buffer.byteLength(item) <= maxBytes) ? items : [gapOf(owner)];
+  const { tasks = [], sessions = [], messages, ...others } = news;
+  const changes = tasks.map(({ id, version }) => [id, version]);
+  const payload = JSON.stringify({
+    owner,
+    tasks: changes,
+    sessions,
+    ...(messages === true && { messages: 1 }),
+    ...others,
+  });
+  if (Buffer.byteLength(payload) <= maxBytes) return [payload];
+  if (tasks.length + sessions.length <= 1) return [gapOf(owner)];
+  // Rounded up and down, so that one of each does not stay together.
+  const [t, n] = [Math.ceil(tasks.length / 2), Math.floor(sessions.length / 2)];
+  const first = { ...news, tasks: tasks.slice(0, t), sessions: sessions.slice(0, n) };
+  const rest = { tasks: tasks.slice(t), sessions: sessions.slice(n) };
+  return [first, rest].flatMap((part) => toPayloads(owner, part));
 }
 
 /** Undefined for a payload that no owner sends. */
@@ -148,34 +151,6 @@ function isWorkerState(state: unknown): state is News["worker"] {
 
 export function gapOf(owner: string): string {
   return JSON.stringify({ owner, gap: 1 });
-}
-
-/** Splits a list into as many objects as needed. */
-function split<Item>(
-  name: string,
-  open: string,
-  items: readonly Item[],
-  write: (item: Item) => string,
-): string[] {
-  const begin = `${open},"${name}":[`;
-  const payloads: string[] = [];
-  let written: string[] = [];
-  let bytes = 0;
-  const end = (): void => {
-    if (written.length > 0) payloads.push(`${begin}${written.join(",")}]}`);
-    written = [];
-    bytes = Buffer.byteLength(begin) + 2;
-  };
-  end();
-  for (const item of items) {
-    const text = write(item);
-    const size = Buffer.byteLength(text) + 1;
-    if (bytes + size > maxBytes) end();
-    written.push(text);
-    bytes += size;
-  }
-  end();
-  return payloads;
 }
 
 function toChange(item: unknown): TaskChange | undefined {
