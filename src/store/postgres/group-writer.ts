@@ -2,7 +2,7 @@ import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { applyCommand } from "../apply-command.ts";
 import type { TaskChange } from "../store.ts";
-import { LostCommit, type Database, type Transaction } from "./database.ts";
+import { LostCommit, type Database } from "./database.ts";
 import { GroupReader, NearLimit } from "./group-reader.ts";
 import { KnownTasks, LockedTasks } from "./known-tasks.ts";
 import { GroupTables } from "./group-tables.ts";
@@ -21,7 +21,7 @@ import {
   sqlState,
 } from "./postgres-error.ts";
 import { factStatements, slots, usageStatements, writeStatements, type WriteStatements } from "./task-sql.ts";
-import { LoneWrite, WriteBatch, type WriteSink } from "./write-batch.ts";
+import { WriteBatch } from "./write-batch.ts";
 import { endsWork } from "../command-traits.ts";
 
 /** The answer to a command: what it resolves with, or rejects with. */
@@ -148,10 +148,11 @@ export class GroupWriter {
         await transaction.rollback();
         return group;
       }
-      const batch = new WriteBatch(transaction);
-      this.#send(batch, tables);
-      const isCommitted = this.#commits.mark(asQueries(batch), xid);
-      batch.send();
+      const batch = this.#batchOf(tables);
+      const isCommitted = this.#commits.mark(batch, xid);
+      // A failure is reported when the transaction commits.
+      for (const { sql, values } of batch.statements)
+        void transaction.query(sql, values).catch(() => undefined);
       await this.#unlessInDoubt(transaction.commit(), xid, group);
       isCommitted();
       this.#known.learn(before, facts);
@@ -170,14 +171,14 @@ export class GroupWriter {
     if (known === undefined) return undefined;
     const tables = new GroupTables(known.facts);
     const group = this.#decide(tables, commands);
-    const write = new LoneWrite();
-    this.#send(write, tables);
-    if (tables.writes.isEmpty || !write.fits) return undefined;
+    if (tables.writes.isEmpty) return undefined;
+    const batch = this.#batchOf(tables);
     const name = String(-++this.#loneWrites);
-    const isCommitted = this.#commits.mark(asQueries(write), name);
-    const { sql, values } = write.guardedBy(known.guard);
+    const isCommitted = this.#commits.mark(batch, name);
+    const write = batch.guardedBy(known.guard);
+    if (write === undefined) return undefined;
     try {
-      await this.#unlessInDoubt(database.commit(sql, values), name, group);
+      await this.#unlessInDoubt(database.commit(write.sql, write.values), name, group);
     } catch (error) {
       if (error instanceof InDoubt) throw error;
       return undefined; // what is wrong shows where it is read first
@@ -210,8 +211,9 @@ export class GroupWriter {
     if (claimable > 0) this.#setup.onClaimable?.(claimable);
   }
 
-  #send(sink: WriteSink, { writes, deltas }: GroupTables): void {
-    writes.send(sink, this.#sql, this.#setup.owners.sql);
+  #batchOf({ writes, deltas }: GroupTables): WriteBatch {
+    const batch = new WriteBatch();
+    writes.send(batch, this.#sql, this.#setup.owners.sql);
     const counts = deltas.entries();
     if (counts.length > 0) {
       const values = [
@@ -220,8 +222,9 @@ export class GroupWriter {
         counts.map(([, { unfinished }]) => unfinished),
         counts.map(([, { retained }]) => retained),
       ];
-      sink.together(this.#usage.add, ...values);
+      batch.together(this.#usage.add, ...values);
     }
+    return batch;
   }
 
   async #unlessInDoubt(commit: Promise<void>, xid: string, group: CommittedGroup): Promise<void> {
@@ -264,15 +267,6 @@ export class InDoubt extends HoldfastError {
  */
 function namesExisting(answer: Answer): boolean {
   return "result" in answer && answer.result.ok && "created" in answer.result && !answer.result.created;
-}
-
-function asQueries(sink: WriteSink): Pick<Transaction, "query"> {
-  return {
-    query: async (sql, values) => {
-      sink.together(sql, ...(values ?? []));
-      return [];
-    },
-  };
 }
 
 function whatIsWritten(command: TaskCommand): string {

@@ -8,7 +8,7 @@ import { changeRows, type RowChangeName, rowChangeNames, rowChanges } from "../t
 import type { TableWrite } from "../table-write.ts";
 import type { OwnerStatements } from "./ownership.ts";
 import type { WriteStatements } from "./task-sql.ts";
-import type { WriteSink } from "./write-batch.ts";
+import type { WriteBatch } from "./write-batch.ts";
 
 type OwnerWrite = Extract<TableWrite, { do: "retire_owner" | "drain_owner" }>;
 type Row = readonly Stored[];
@@ -54,20 +54,20 @@ export class GroupWrites {
   }
 
   /** Sends all writes. */
-  send(sink: WriteSink, sql: WriteStatements, owners: OwnerStatements): void {
+  send(batch: WriteBatch, sql: WriteStatements, owners: OwnerStatements): void {
     for (const [index, portion] of this.#portions.entries()) {
-      if (index > 0) sink.send();
-      portion.send(sink, sql, this.#codec);
+      if (index > 0) batch.divide();
+      portion.send(batch, sql, this.#codec);
     }
     for (const write of this.#owners) {
       const { owner } = write;
       if (write.do === "drain_owner") {
-        sink.apart(owners.drain, owner, write.until);
+        batch.apart(owners.drain, owner, write.until);
         continue;
       }
       for (const each of [owners.deleteMessages, owners.unmarkCommits, owners.retire])
-        sink.apart(each, owner);
-      if (write.forgetAt !== null) sink.apart(owners.forget, owner, write.forgetAt);
+        batch.apart(each, owner);
+      if (write.forgetAt !== null) batch.apart(owners.forget, owner, write.forgetAt);
     }
   }
 }
@@ -130,20 +130,20 @@ class Portion {
     return true;
   }
 
-  send(sink: WriteSink, sql: WriteStatements, codec: Codec): void {
+  send(batch: WriteBatch, sql: WriteStatements, codec: Codec): void {
     for (const name of rowChangeNames) {
-      if (name === "insertRequest") this.#sendTasks(sink, sql, codec);
+      if (name === "insertRequest") this.#sendTasks(batch, sql, codec);
       const rows = this.#rows.get(name);
       if (rows === undefined) continue;
       const values = byColumn([...rows.values()]);
       const { does } = rowChanges[name];
-      if (does === "insert" || does === "upsert") sink.together(sql[name], ...values);
-      else sink.apart(sql[name], ...values);
+      if (does === "insert" || does === "upsert") batch.together(sql[name], ...values);
+      else batch.apart(sql[name], ...values);
     }
   }
 
   /** Of all tasks those columns in which any of them has changed: nobody else can have changed the others, since the rows are locked. */
-  #sendTasks(sink: WriteSink, sql: WriteStatements, codec: Codec): void {
+  #sendTasks(batch: WriteBatch, sql: WriteStatements, codec: Codec): void {
     const updates = [...this.#updates.values()];
     const changed = new Set(updates.flatMap(({ before, after }) => taskTable.changed(before, after)));
     // In the order of the table, so that there are few different statements.
@@ -153,12 +153,12 @@ class Portion {
         toStored(after.id),
         ...taskTable.valuesIn(columns, after.id, after, codec),
       ]);
-      sink.together(sql.updateTasks(columns.map(({ name }) => name)), ...byColumn(rows));
+      batch.together(sql.updateTasks(columns.map(({ name }) => name)), ...byColumn(rows));
     }
     if (this.#inserts.size === 0) return;
     // A new one may have a key that another task gives up.
-    if (columns.length > 0) sink.send();
-    sink.together(
+    if (columns.length > 0) batch.divide();
+    batch.together(
       sql.insertTasks,
       ...byColumn(Array.from(this.#inserts.values(), (task) => rowOf(task, codec))),
     );

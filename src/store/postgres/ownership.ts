@@ -22,6 +22,7 @@ import type { HeldToken, Renewal } from "../store.ts";
 import { columnsOf, idOf, integer, integerOrNull, type Row, text, textOrStored, toStored } from "../row.ts";
 import type { Database, Queries, Transaction } from "./database.ts";
 import type { Names } from "./names.ts";
+import type { WriteBatch } from "./write-batch.ts";
 
 /** A process that has, or had, the store open. */
 export interface KnownOwner extends StoreOwner {
@@ -304,11 +305,11 @@ export class Commits {
     return this.#marks.at(-1) ?? null;
   }
 
-  /** Adds the mark to a transaction, and deletes older marks. Returns a function to call after the commit. */
-  mark(transaction: Pick<Transaction, "query">, xid: string): () => void {
-    void transaction.query(this.#sql.mark, [this.#owner, xid]).catch(() => undefined);
+  /** Adds the mark to what a transaction writes, and deletes older marks. Returns a function to call after the commit. */
+  mark(batch: Pick<WriteBatch, "together">, xid: string): () => void {
+    batch.together(this.#sql.mark, this.#owner, xid);
     const old = this.#marks.length >= mostMarks ? this.#marks : [];
-    if (old.length > 0) void transaction.query(this.#sql.unmark, [this.#owner, old]).catch(() => undefined);
+    if (old.length > 0) batch.together(this.#sql.unmark, this.#owner, old);
     return () => {
       if (this.#marks === old) this.#marks = [];
       this.#marks.push(xid);

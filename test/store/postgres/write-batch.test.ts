@@ -1,18 +1,10 @@
 import { expect, test } from "vitest";
-import type { SqlValue } from "../../../src/store/postgres/database.ts";
-import { LoneWrite, WriteBatch } from "../../../src/store/postgres/write-batch.ts";
+import { WriteBatch } from "../../../src/store/postgres/write-batch.ts";
 
 function sentBy(work: (batch: WriteBatch) => void): unknown[] {
-  const sent: unknown[] = [];
-  const batch = new WriteBatch({
-    query: async (sql: string, values: readonly SqlValue[] = []) => {
-      sent.push([sql, values]);
-      return [];
-    },
-  });
+  const batch = new WriteBatch();
   work(batch);
-  batch.send();
-  return sent;
+  return batch.statements.map(({ sql, values }) => [sql, values]);
 }
 
 test("writes that may go together are one statement, whose parameters are numbered through", () => {
@@ -49,13 +41,13 @@ test("nothing is sent where nothing was written", () => {
 });
 
 test("a write that sees others cannot be a transaction by itself", () => {
-  const write = new LoneWrite();
-  write.together("INSERT INTO a SELECT $1", 1);
-  expect(write.guardedBy({ sql: "SELECT 1 / $1::int", values: [0] })).toEqual({
+  const batch = new WriteBatch();
+  const guard = { sql: "SELECT 1 / $1::int", values: [0] };
+  batch.together("INSERT INTO a SELECT $1", 1);
+  expect(batch.guardedBy(guard)).toEqual({
     sql: "WITH part_0 AS (INSERT INTO a SELECT $1) SELECT * FROM (SELECT 1 / $2::int) AS guard",
     values: [1, 0],
   });
-  expect(write.fits).toBe(true);
-  write.apart();
-  expect(write.fits).toBe(false);
+  batch.apart("UPDATE b SET c = 1");
+  expect(batch.guardedBy(guard)).toBeUndefined();
 });
