@@ -1,19 +1,9 @@
+import { formsOf, type Reading, rowsOf, type Read, type Tables } from "./dialect.ts";
+import type { Dialect } from "./tables/table.ts";
 import { columnsOf, integer, integerOrNull, type Row, text, toStored } from "./row.ts";
 import type { LimitAnswer, LimitCall, LimitHolder, LimitJoin, LimitPlace } from "./limits.ts";
 
 /** The tables and statements of named limits, for both dialects. */
-
-/** What differs between the dialects. */
-export interface LimitDialect {
-  readonly line: string;
-  readonly place: string;
-  readonly task: string;
-  readonly owner: string;
-  /** The database's clock (epoch ms), or NULL. */
-  readonly now: string;
-  /** Leaves out rows that another transaction has locked. */
-  readonly unlocked: string;
-}
 
 /**
  * `limit_line` has a row for each limit: the ticket of the last permit, and until when there are none. `limit_place` has those who wait
@@ -21,7 +11,7 @@ export interface LimitDialect {
  * (`past`). They are in neither dump nor backup: whoever waits asks again.
  */
 export function limitTables(
-  { line, place }: Pick<LimitDialect, "line" | "place">,
+  { limitLine: line, limitPlace: place }: Tables,
   {
     integer: integerType,
     text: textType,
@@ -71,7 +61,10 @@ const startsAt = columnsOf(["count", "oldest"]);
 const countAt = columnsOf(["count"]);
 const listedAt = columnsOf(["task_id", "name", "entry", "phase", "since"]);
 
-export function limitSql({ line, place, task, owner, now, unlocked }: LimitDialect) {
+export function limitSql({ limitLine: line, limitPlace: place, task, owner }: Tables, dialect: Dialect) {
+  const { either, locked } = formsOf(dialect);
+  /** Postgres has a clock of its own: those of machines differ. */
+  const now = either("NULL", "(extract(epoch FROM clock_timestamp()) * 1000)::bigint");
   const ofTask = `SELECT 1 FROM ${task} AS task WHERE task.id = limit_place.task_id AND task.state`;
   const live = `(limit_place.token = '' AND EXISTS (
       SELECT 1 FROM ${owner} AS owner WHERE owner.id = limit_place.owner AND owner.retired = 0)
@@ -108,12 +101,11 @@ export function limitSql({ line, place, task, owner, now, unlocked }: LimitDiale
     countOwn: `SELECT count(*) FROM ${place} WHERE name = $1 AND phase = 'waiting' AND limit_place.owner = $2`,
     deleteEnded: `DELETE FROM ${place} WHERE name = $1 AND phase = 'away' AND NOT ${unfinished}`,
     deletePast: `DELETE FROM ${place} WHERE seq IN (
-      SELECT seq FROM ${place} WHERE phase = 'past' AND since <= $1 ORDER BY since LIMIT 1000${unlocked})`,
+      SELECT seq FROM ${place} WHERE phase = 'past' AND since <= $1 ORDER BY since LIMIT 1000${locked})`,
     deleteLines: `DELETE FROM ${line} WHERE name IN (
       SELECT name FROM ${line} WHERE name <> $2 AND last_at < $1 AND paused_until < $1
-        AND NOT EXISTS (SELECT 1 FROM ${place} WHERE limit_place.name = limit_line.name) ORDER BY last_at LIMIT 100${unlocked})`,
+        AND NOT EXISTS (SELECT 1 FROM ${place} WHERE limit_place.name = limit_line.name) ORDER BY last_at LIMIT 100${locked})`,
     ofTask: `SELECT task_id, name, entry, phase, since FROM ${place} WHERE task_id = $1 AND phase <> 'past' ORDER BY name, entry`,
-    deleteOfTask: `DELETE FROM ${place} WHERE task_id = $1`,
   };
 }
 
@@ -126,14 +118,6 @@ type LimitSql = ReturnType<typeof limitSql>;
  *   Where the clock was set back, the last call before that counts as one of now.
  * - Principals take turns by tickets: each one's next place is one after its last, or one after the last permit of all.
  */
-
-type Value = string | number;
-
-/** A statement to run; its rows come back. */
-export interface LimitQuery {
-  readonly sql: string;
-  readonly values: readonly Value[];
-}
 
 export interface LimitApplied {
   readonly answer: LimitAnswer;
@@ -151,11 +135,7 @@ const disorderMs = 5_000;
 const keptMs = 3_600_000;
 
 /** The statements of a call, in order; a store runs them in one transaction. */
-export function* applyLimit(
-  sql: LimitSql,
-  owner: string,
-  call: LimitCall,
-): Generator<LimitQuery, LimitApplied, readonly Row[]> {
+export function* applyLimit(sql: LimitSql, owner: string, call: LimitCall): Reading<LimitApplied> {
   const name = toStored(call.name);
   const { windowMs } = call;
   const [line = []] = yield { sql: sql.lock, values: [name] };
@@ -237,7 +217,7 @@ function* joined(
   { taskId, entry, token, turnOf, livesOn }: LimitJoin,
   now: number,
   ticket: number,
-): Generator<LimitQuery, boolean, readonly Row[]> {
+): Reading<boolean> {
   const values = [name, toStored(taskId), toStored(entry)];
   const [row] = yield { sql: sql.find, values };
   if (row === undefined) {
@@ -262,7 +242,15 @@ function holderOf(row: Row): LimitHolder {
   };
 }
 
-export function limitPlaceOf(row: Row): LimitPlace {
+export function limitPlacesOf(
+  sql: Pick<LimitSql, "ofTask">,
+  read: Read,
+  taskId: string,
+): Promise<LimitPlace[]> {
+  return read(() => rowsOf(sql.ofTask, [toStored(taskId)], limitPlaceOf));
+}
+
+function limitPlaceOf(row: Row): LimitPlace {
   const phase = text(row, listedAt.phase);
   return {
     name: text(row, listedAt.name),

@@ -1,4 +1,7 @@
 import { HoldfastError } from "../task/fault.ts";
+import { formsOf, type Reading, rowOf } from "./dialect.ts";
+import { columnsOf, integerOrNull, text } from "./row.ts";
+import type { Dialect } from "./tables/table.ts";
 
 /** How far a load has come. */
 export interface LoadMark {
@@ -6,6 +9,31 @@ export interface LoadMark {
   readonly dump: string;
   /** The number of its lines that are in the store; 0: tasks may still have to be removed for it; null: all are. */
   readonly lines: number | null;
+}
+
+/** The mark is a separate table, only in a store that a dump is being loaded into: servers do not open one that has it. */
+export const loadTable = "loading";
+
+export function loadMarkSql(table: string, dialect: Dialect) {
+  const { either } = formsOf(dialect);
+  const number = (parameter: number): string => `$${parameter}${either("", "::bigint")}`;
+  return {
+    create: `CREATE TABLE ${table} (dump ${either("TEXT", "text")} NOT NULL, lines ${either("INTEGER", "bigint")})${either(" STRICT", "")}`,
+    insert: `INSERT INTO ${table} (dump, lines) VALUES ($1, $2)`,
+    move: `UPDATE ${table} SET dump = $1, lines = ${number(2)}
+      WHERE dump = $3 AND lines ${either("IS", "IS NOT DISTINCT FROM")} ${number(4)} RETURNING 1`,
+    drop: `DROP TABLE ${table}`,
+    select: `SELECT dump, lines FROM ${table}`,
+  };
+}
+
+export type LoadMarkSql = ReturnType<typeof loadMarkSql>;
+
+const at = columnsOf(["dump", "lines"]);
+
+/** Of a store that has the table. */
+export function markIn({ select }: LoadMarkSql): Reading<LoadMark | undefined> {
+  return rowOf(select, [], (row) => ({ dump: text(row, at.dump), lines: integerOrNull(row, at.lines) }));
 }
 
 /** Throws `store_locked` for a server while a dump is being loaded. */

@@ -21,9 +21,8 @@ import { recordColumns, recordIn, rowOf, taskTable } from "./tables/task.ts";
 
 /** A database, apart from its owners' stores. */
 export interface RewrittenDatabase {
-  /** How statements name a table, a parameter, and the comparison of values that may be NULL. */
+  /** How statements name a table, and the comparison of values that may be NULL. */
   readonly named: (table: string) => string;
-  readonly parameter: (place: number) => string;
   readonly same: string;
   /** The table of what processes tell each other about sessions. */
   readonly news: string;
@@ -76,14 +75,14 @@ export async function resealDatabase(
   }
   const isClean = left.size === 0;
   const isStrict = isClean || !isOpen;
-  const { named, parameter } = database;
+  const { named } = database;
   const last: Statement[] = [];
   if (isOpen && isStrict)
-    last.push({ sql: `DELETE FROM ${named("secret")} WHERE name = ${parameter(1)}`, values: [unsealed] });
+    last.push({ sql: `DELETE FROM ${named("secret")} WHERE name = $1`, values: [unsealed] });
   // By its new value, a dump notices that an earlier one has texts as they were sealed before.
   if (rows.size > 0 || last.length > 0)
     last.push({
-      sql: `UPDATE ${named("secret")} SET value = ${parameter(1)} WHERE name = ${parameter(2)}`,
+      sql: `UPDATE ${named("secret")} SET value = $1 WHERE name = $2`,
       values: [cipher.seal("belongs", secretPlace(check)), check],
     });
   if (last.length > 0) await database.write(last);
@@ -109,15 +108,15 @@ async function mark(database: RewrittenDatabase, keys: KeyRing): Promise<void> {
     [unsealed, cipher.seal("", secretPlace(unsealed))],
     [check, cipher.seal("belongs", secretPlace(check))],
   ];
-  const { named, parameter } = database;
-  const sql = `INSERT INTO ${named("secret")} (name, value) VALUES (${parameter(1)}, ${parameter(2)})`;
+  const { named } = database;
+  const sql = `INSERT INTO ${named("secret")} (name, value) VALUES ($1, $2)`;
   await database.write(secrets.map((values) => ({ sql, values })));
 }
 
 /** Also removes the copies that are sealed with other keys. Resolves with the number of rows that it changed. */
 async function resealSecrets(database: RewrittenDatabase, cipher: Cipher): Promise<number> {
   const all = await secretsOf(database);
-  const { named, parameter } = database;
+  const { named } = database;
   const statements: Statement[] = [];
   for (const [name, stored] of all) {
     if (name === storeId || name.includes("@") || isNewest(stored, cipher)) continue;
@@ -126,13 +125,13 @@ async function resealSecrets(database: RewrittenDatabase, cipher: Cipher): Promi
       .map(([place, sealed]) => opened(cipher, sealed, place))
       .find((each) => each !== undefined);
     if (value === undefined) continue;
-    const sql = `UPDATE ${named("secret")} SET value = ${parameter(1)} WHERE name = ${parameter(2)} AND value = ${parameter(3)}`;
+    const sql = `UPDATE ${named("secret")} SET value = $1 WHERE name = $2 AND value = $3`;
     statements.push({ sql, values: [cipher.seal(value, secretPlace(name)), name, stored] });
   }
   for (const name of all.keys()) {
     const [of = ""] = name.split("@");
     if (of === name || !isNewest(all.get(of) ?? "", cipher)) continue;
-    const sql = `DELETE FROM ${named("secret")} WHERE name = ${parameter(1)}`;
+    const sql = `DELETE FROM ${named("secret")} WHERE name = $1`;
     statements.push({ sql, values: [name] });
   }
   return statements.length === 0 ? 0 : database.write(statements);
@@ -220,13 +219,11 @@ async function resealTable(
   { table, key, selected, replaced, values }: SealedTable,
   cipher: Cipher,
 ): Promise<{ readonly changed: number; readonly missed: number; readonly failed: number }> {
-  const { named, parameter, same } = database;
-  const sets = replaced.map((name, index) => `${name} = ${parameter(index + 1)}`).join(", ");
+  const { named, same } = database;
+  const sets = replaced.map((name, index) => `${name} = $${index + 1}`).join(", ");
   const conditions = [
-    ...key.map((name, index) => `${name} = ${parameter(replaced.length + index + 1)}`),
-    ...replaced.map(
-      (name, index) => `${name} ${same} ${parameter(replaced.length + key.length + index + 1)}`,
-    ),
+    ...key.map((name, index) => `${name} = $${replaced.length + index + 1}`),
+    ...replaced.map((name, index) => `${name} ${same} $${replaced.length + key.length + index + 1}`),
   ];
   const update = `UPDATE ${named(table)} SET ${sets} WHERE ${conditions.join(" AND ")}`;
   let [changed, missed, failed] = [0, 0, 0];
@@ -252,12 +249,12 @@ async function resealTable(
 
 /** The rows of a table in pages: the columns of its key, and then those that are selected. */
 export async function* pagesOf(
-  { named, parameter, read }: Pick<RewrittenDatabase, "named" | "parameter" | "read">,
+  { named, read }: Pick<RewrittenDatabase, "named" | "read">,
   { table, key, selected }: Pick<SealedTable, "table" | "key" | "selected">,
 ): AsyncGenerator<readonly Row[], void, undefined> {
   const keys = key.join(", ");
   const most = table === pieceTable.table ? largePage : page;
-  const from = `WHERE (${keys}) > (${key.map((_, index) => parameter(index + 1)).join(", ")})`;
+  const from = `WHERE (${keys}) > (${key.map((_, index) => `$${index + 1}`).join(", ")})`;
   const select = (where: string): string =>
     `SELECT ${[...key, ...selected].join(", ")} FROM ${named(table)} ${where} ORDER BY ${keys} LIMIT ${most}`;
   for (let after: readonly Stored[] | undefined; ;) {

@@ -1,6 +1,10 @@
 import type { InputRequest, JournalEntry } from "../task/journal.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { LineList, TaskLine } from "../task/task-line.ts";
+import { tasksIn } from "../store/admin-reads.ts";
+import { adminStatements } from "../store/sqlite/admin-sql.ts";
+import { taskStatements } from "../store/sqlite/sql.ts";
+import { entryOf, linesOf } from "../store/task-reads.ts";
 import type { MemoryDatabase } from "../store/sqlite/memory-store.ts";
 
 /** More than any test has. */
@@ -16,7 +20,9 @@ export class CommittedTasks {
 
   /** Oldest first. */
   records(): readonly TaskRecord[] {
-    return this.#database.reader.admin.tasks({ of: "all" }, null, all).toReversed();
+    return this.#database.reader
+      .read((codec) => tasksIn(adminStatements, codec, { of: "all" }, null, all))
+      .toReversed();
   }
 
   record(id: string): TaskRecord | undefined {
@@ -29,7 +35,7 @@ export class CommittedTasks {
   }
 
   entry(id: string, key: string): JournalEntry | undefined {
-    return this.#database.reader.journalEntry(id, key);
+    return this.#database.reader.read((codec) => entryOf(taskStatements, codec, id, key));
   }
 
   /** In the order of first writes. */
@@ -41,9 +47,7 @@ export class CommittedTasks {
       heads.push(...page.entries);
       from = page.next;
     }
-    return heads
-      .toSorted((a, b) => a.place - b.place)
-      .flatMap(({ key }) => reader.journalEntry(id, key) ?? []);
+    return heads.toSorted((a, b) => a.place - b.place).flatMap(({ key }) => this.entry(id, key) ?? []);
   }
 
   /** The unanswered questions of a task and of the tasks below it. */
@@ -52,7 +56,7 @@ export class CommittedTasks {
   }
 
   lines(id: string, list: LineList): readonly TaskLine[] {
-    return this.#database.reader.lines(id, list, 0, all);
+    return this.#database.reader.read((codec) => linesOf(taskStatements, codec, id, list, 0, all));
   }
 
   /** Whether a process lives that works on the task, or can begin with it. */

@@ -2,9 +2,9 @@ import { unusableAt, withPatience } from "./connections.ts";
 import type { Database, Queries, SqlValue } from "./database.ts";
 import { defaultSchema, type Names, namesIn } from "./names.ts";
 import { firstNumber, tableIn, tablesOf } from "./schema.ts";
-import type { Erased } from "../erased.ts";
-import { turnOfPrincipal } from "../limits.ts";
+import { type Erased, eraseRest, eraseSql, eraseTasks } from "../erased.ts";
 import { idOf, toStored } from "../row.ts";
+import { inTurn } from "./read-task.ts";
 import { principalKey, totalKey } from "./task-sql.ts";
 import type { KeyRing } from "../encryption-keys.ts";
 import { type KeyUsage, keyUsageOf } from "../key-usage.ts";
@@ -74,15 +74,14 @@ export async function eraseFromPostgres(
 ): Promise<Erased & { readonly isClean: boolean }> {
   return withSchema(place, async (database, names) => {
     const counts = new Map<string, number>();
-    const ended = `SELECT id FROM ${names.task} WHERE principal = $1 AND state IN ('settled', 'cancelled')`;
-    const ids = (await database.query(ended, [toStored(principal)])).map(idOf);
+    const sql = eraseSql(names, "postgres");
+    const ids = (await database.query(sql.ended, [toStored(principal)])).map(idOf);
     for (let from = 0; from < ids.length; from += atOnce)
       await inTransaction(database, (queries) =>
-        eraseTasks(queries, names, { ids: ids.slice(from, from + atOnce), principal }, counts),
+        eraseSome(queries, names, { ids: ids.slice(from, from + atOnce), principal }, counts),
       );
-    await inTransaction(database, (queries) => eraseRest(queries, names, principal, counts));
-    const rest = `SELECT id FROM ${names.task} WHERE principal = $1 ORDER BY id LIMIT 100`;
-    const left = (await database.query(rest, [toStored(principal)])).map(idOf);
+    await inTransaction(database, (queries) => eraseOthers(queries, names, principal, counts));
+    const left = (await database.query(sql.left, [toStored(principal)])).map(idOf);
     const isUnseen = await othersHaveEnded(database, withinMs);
     await compactTables(database, names, true);
     // ANALYZE replaced the statistics; others may still see their old rows.
@@ -141,7 +140,7 @@ interface ErasedTasks {
   readonly principal: string;
 }
 
-async function eraseTasks(
+async function eraseSome(
   queries: Queries,
   names: Names,
   { ids, principal }: ErasedTasks,
@@ -153,17 +152,7 @@ async function eraseTasks(
   // Tasks made by other tasks are not counted for anyone.
   const below = `SELECT count(*) FROM ${names.child} WHERE id = ANY($1)`;
   const children = firstNumber((await queries.query(below, [stored]))[0]);
-  // What selected a task was a text that it has.
-  const jobs = `DELETE FROM ${names.bulkJob} WHERE text IS NOT NULL AND ended_at IS NOT NULL
-    AND id IN (SELECT job FROM ${names.bulkTask} WHERE task_id = ANY($1))`;
-  await remove(queries, "bulk_job", jobs, [stored], counts);
-  const { bulkTask: bulk_task, limitPlace: limit_place, ...others } = names;
-  const { message, line, piece, event, journal, outcome, request, child, action, task } = others;
-  const parts = { message, line, piece, event, journal, outcome, request, child, action };
-  for (const [kind, table] of Object.entries({ ...parts, bulk_task, limit_place, task })) {
-    const key = kind === "child" || kind === "task" ? "id" : "task_id";
-    await remove(queries, kind, `DELETE FROM ${table} WHERE ${key} = ANY($1)`, [stored], counts);
-  }
+  await inTurn(queries, eraseTasks(eraseSql(names, "postgres"), stored, counts));
   const counted = stored.length - children;
   for (const key of [totalKey, principalKey(principal)]) {
     await queries.query(
@@ -174,20 +163,13 @@ async function eraseTasks(
   }
 }
 
-async function eraseRest(
+async function eraseOthers(
   queries: Queries,
   names: Names,
   principal: string,
   counts: Map<string, number>,
 ): Promise<void> {
-  const own = `SELECT id FROM ${names.session} WHERE principal = $1`;
-  const sessions = (await queries.query(own, [toStored(principal)])).map(idOf).map(toStored);
-  await remove(queries, "session", `DELETE FROM ${names.session} WHERE id = ANY($1)`, [sessions], counts);
-  // Also for deleted tasks, and for the end of tasks that were cancelled for this.
-  const deliveries = `DELETE FROM ${names.delivery} WHERE principal = $1`;
-  await remove(queries, "delivery", deliveries, [toStored(principal)], counts);
-  const jobs = `DELETE FROM ${names.bulkJob} WHERE principal = $1`;
-  await remove(queries, "bulk_job", jobs, [toStored(principal)], counts);
+  const sessions = await inTurn(queries, eraseRest(eraseSql(names, "postgres"), principal, counts));
   // The principal of a deleted session is unknown, and nobody needs its messages.
   await queries.query(
     `DELETE FROM ${names.sessionNews} AS news WHERE session = ANY($1) OR (message IS NOT NULL
@@ -199,32 +181,8 @@ async function eraseRest(
     `INSERT INTO ${names.sessionNews} (owner, session) SELECT '', id FROM unnest($1::text[]) AS id`,
     [sessions],
   );
-  // Of tasks that were deleted just now, or before their process ended.
-  const left = `DELETE FROM ${names.piece} WHERE NOT EXISTS (SELECT FROM ${names.task} WHERE id = task_id)`;
-  await remove(queries, "piece", left, [], counts);
-  const ofNoJob = `DELETE FROM ${names.bulkTask} WHERE NOT EXISTS (SELECT FROM ${names.bulkJob} WHERE id = job)`;
-  await remove(queries, "bulk_task", ofNoJob, [], counts);
-  // The starts of tasks that were deleted before.
-  const past = `DELETE FROM ${names.limitPlace} WHERE turn_of = $1 AND phase = 'past'`;
-  await remove(queries, "limit_place", past, [turnOfPrincipal(principal)], counts);
-  // The key of a limit may be whom it limits. What a paused one has to wait for is said again by who paused it.
-  const keyed = `DELETE FROM ${names.limitLine} AS line WHERE name IN (SELECT name FROM ${names.limitLine} AS idle
-    WHERE name LIKE '["%' AND NOT EXISTS (SELECT FROM ${names.limitPlace} AS place WHERE place.name = idle.name)
-    FOR UPDATE SKIP LOCKED)`;
-  await remove(queries, "limit_line", keyed, [], counts);
   const none = `DELETE FROM ${names.usage} WHERE key = $1 AND NOT EXISTS (SELECT 1 FROM ${names.task} WHERE principal = $2)`;
   await queries.query(none, [principalKey(principal), toStored(principal)]);
-}
-
-async function remove(
-  queries: Queries,
-  kind: string,
-  sql: string,
-  values: readonly SqlValue[],
-  counts: Map<string, number>,
-): Promise<void> {
-  const [row] = await queries.query(`WITH gone AS (${sql} RETURNING 1) SELECT count(*) FROM gone`, values);
-  counts.set(kind, (counts.get(kind) ?? 0) + firstNumber(row));
 }
 
 async function inTransaction(database: Database, work: (queries: Queries) => Promise<void>): Promise<void> {
@@ -262,7 +220,6 @@ export async function keyUsageOfPostgres(place: Place, keys: KeyRing | undefined
 function rewritten(database: Database, names: Names): RewrittenDatabase {
   return {
     named: (table) => tableIn(names, table),
-    parameter: (at) => `$${at}`,
     same: "IS NOT DISTINCT FROM",
     news: "session_news",
     read: (sql, values) => database.query(sql, values),

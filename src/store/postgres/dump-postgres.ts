@@ -1,38 +1,24 @@
 import { type DumpSetup, dumpSource, type DumpSource, type MadeDump } from "../dump.ts";
+import type { Query, Reading } from "../dialect.ts";
 import {
   columnList,
-  contentTables,
   type DumpRow,
   type DumpTable,
   rowOf,
   tablesOfDump,
   taskParts,
   taskTable,
-  wholeTables,
 } from "../dump-tables.ts";
-import { type LoadMark, notEmpty, otherLoad, refuseWhileLoading } from "../load-mark.ts";
+import { type LoadMark, refuseWhileLoading } from "../load-mark.ts";
+import { loadSql, TableTarget } from "../load-target.ts";
 import { unusableAt, withPatience } from "./connections.ts";
 import type { Database, Queries, SqlValue } from "./database.ts";
-import {
-  loadMark,
-  loadMarkSql,
-  markOriginal,
-  type Original,
-  originalAt,
-  refuseWhileInUse,
-} from "./original-mark.ts";
+import { loadMark, marksOriginal, type Original, originalAt, refuseWhileInUse } from "./original-mark.ts";
 import { migrateSchema, prepareSchema } from "./migrate.ts";
 import { defaultSchema, type Names, namesIn } from "./names.ts";
 import { tableIn, withoutTimeouts } from "./schema.ts";
-import {
-  beginLoad,
-  checkDump,
-  type CheckedDump,
-  type LoadBatch,
-  loadDump,
-  type LoadSetup,
-  type LoadTarget,
-} from "../load.ts";
+import { beginLoad, checkDump, type CheckedDump, loadDump, type LoadSetup } from "../load.ts";
+import { inTurn } from "./read-task.ts";
 import { totalKey } from "./task-sql.ts";
 
 /** How long the database may take to answer (ms); the dump itself has no limit. */
@@ -168,19 +154,16 @@ export async function loadPostgres(
 }
 
 /** The schema that is filled. */
-class PostgresTarget implements LoadTarget {
+class PostgresTarget extends TableTarget {
   readonly #database: Database;
   readonly #names: Names;
   readonly #original: Original | undefined;
-  readonly #sql: ReturnType<typeof loadSql>;
-  readonly #mark: ReturnType<typeof loadMarkSql>;
 
   constructor(database: Database, names: Names, original: Original | undefined) {
+    super(`Schema ${names.schema} of the database`, sqlIn(names));
     this.#database = database;
     this.#names = names;
     this.#original = original;
-    this.#sql = loadSql(names);
-    this.#mark = loadMarkSql(names);
   }
 
   mark(): Promise<LoadMark | undefined> {
@@ -188,102 +171,69 @@ class PostgresTarget implements LoadTarget {
   }
 
   /** A server that opens the schema at the same time sees the mark after it has registered, or is seen here. */
-  async begin({ dump, lines }: LoadMark): Promise<void> {
-    await this.#inTransaction(async (queries) => {
-      const [content] = await queries.query(this.#sql.content);
-      if (content !== undefined) throw notEmpty(`Schema ${this.#names.schema} of the database`);
-      await queries.query(this.#mark.create);
-      await queries.query(this.#mark.insert, [dump, lines]);
-    });
+  override async begin(mark: LoadMark): Promise<void> {
+    await super.begin(mark);
     try {
       await refuseWhileInUse(this.#database, this.#names);
     } catch (error) {
-      await this.#database.query(this.#mark.drop);
+      await this.#database.query(sqlIn(this.#names).mark.drop);
       throw error;
     }
   }
 
-  async ids(after: string, upTo: string | undefined, limit: number): Promise<readonly string[]> {
-    const rows = await this.#database.query(this.#sql.ids, [after, upTo ?? null, limit]);
-    return rows.map(([id]) => String(id));
-  }
-
-  async write({ removes, empties, rows, from, to }: LoadBatch): Promise<void> {
-    await this.#inTransaction(async (queries) => {
-      const moved = await queries.query(this.#mark.move, [to.dump, to.lines, from.dump, from.lines]);
-      if (moved.length !== 1) throw otherLoad();
-      if (removes.length > 0)
-        for (const statement of this.#sql.removes) await queries.query(statement, [removes]);
-      if (empties) for (const statement of this.#sql.empties) await queries.query(statement);
-      for (const [table, each] of rows) await this.#insert(queries, table, each);
-    });
-  }
-
-  async open(): Promise<void> {
-    await this.#inTransaction(async (queries) => {
-      for (const statement of this.#sql.finish) await queries.query(statement);
-      if (this.#original !== undefined) await markOriginal(queries, this.#names, this.#original);
-      await queries.query(this.#mark.drop);
-    });
-  }
-
-  async #insert(queries: Queries, table: DumpTable, rows: readonly DumpRow[]): Promise<void> {
+  protected insert(table: DumpTable, rows: readonly DumpRow[]): Iterable<Query> {
+    const isOwner = table.name === "owner";
+    const columns = `${columnList(table)}${isOwner ? ", lease_until" : ""}`;
+    const into = tableIn(this.#names, table.name);
     // An owner of before is dead.
-    const values = table.name === "owner" ? rows.map((row) => ({ ...row, lease_until: "-infinity" })) : rows;
-    await queries.query(this.#sql.insert(table), [JSON.stringify(values)]);
+    const values = isOwner ? rows.map((row) => ({ ...row, lease_until: "-infinity" })) : rows;
+    const sql = `INSERT INTO ${into} (${columns}) OVERRIDING SYSTEM VALUE
+        SELECT ${columns} FROM json_populate_recordset(NULL::${into}, $1::json)`;
+    return [{ sql, values: [JSON.stringify(values)] }];
   }
 
-  async #inTransaction(write: (queries: Queries) => Promise<void>): Promise<void> {
+  protected *finish(): Iterable<Query> {
+    for (const sql of finishing(this.#names)) yield { sql, values: [] };
+    if (this.#original !== undefined) yield* marksOriginal(this.#names, this.#original);
+  }
+
+  protected async transaction<T>(reading: Reading<T>): Promise<T> {
     const transaction = await this.#database.begin();
     try {
       await transaction.query(withoutTimeouts);
-      await write(transaction);
+      const done = await inTurn(transaction, reading);
       await transaction.commit();
+      return done;
     } finally {
       await transaction.rollback();
     }
   }
 }
 
-export function loadStatements(names: Names) {
-  return {
-    ids: `SELECT id FROM ${names.task} WHERE id > $1 AND ($2::text IS NULL OR id <= $2::text COLLATE "C") ORDER BY id LIMIT $3`,
-  };
+function sqlIn(names: Names) {
+  return loadSql((table) => tableIn(names, table), "postgres");
 }
 
-/** With the statements about whole tables. */
-function loadSql(names: Names) {
-  return {
-    content: contentTables
-      .map(({ name }) => `(SELECT 1 FROM ${tableIn(names, name)} LIMIT 1)`)
-      .join(" UNION ALL "),
-    ...loadStatements(names),
-    insert: (table: DumpTable): string => {
-      const columns = `${columnList(table)}${table.name === "owner" ? ", lease_until" : ""}`;
-      const into = tableIn(names, table.name);
-      return `INSERT INTO ${into} (${columns}) OVERRIDING SYSTEM VALUE
-        SELECT ${columns} FROM json_populate_recordset(NULL::${into}, $1::json)`;
-    },
-    removes: [
-      ...taskParts.map(({ name }) => `DELETE FROM ${tableIn(names, name)} WHERE task_id = ANY($1::text[])`),
-      `DELETE FROM ${names.task} WHERE id = ANY($1::text[])`,
-    ],
-    empties: wholeTables.map(({ name }) => `DELETE FROM ${tableIn(names, name)}`),
-    finish: [
-      `DELETE FROM ${names.usage}`,
-      `INSERT INTO ${names.usage} (key, slot, unfinished, retained)
-        SELECT coalesce('p' || principal, '${totalKey}'), 0,
-          count(*) FILTER (WHERE state IN ('queued', 'running')), count(*)
-        FROM ${names.task} WHERE NOT EXISTS (SELECT 1 FROM ${names.child} WHERE child.id = task.id)
-        GROUP BY GROUPING SETS ((), (principal)) HAVING count(*) > 0 AND (GROUPING(principal) = 1 OR principal IS NOT NULL)`,
-      ...numbered.map(
-        ({ name, serial }) => `SELECT setval(pg_get_serial_sequence('${tableIn(names, name)}', '${serial}'),
-          (SELECT coalesce(max(${serial}), 0) + 1 FROM ${tableIn(names, name)}), false)`,
-      ),
-      // Until the database counts its rows by itself, it would plan as for empty tables.
-      `ANALYZE ${[names.task, names.request, names.journal, names.outcome, names.line].join(", ")}`,
-    ],
-  };
+export function loadStatements(names: Names) {
+  return { ids: sqlIn(names).ids };
+}
+
+/** Counts the tasks, and goes on behind the numbers that are there. */
+function finishing(names: Names): readonly string[] {
+  return [
+    `DELETE FROM ${names.usage}`,
+    `INSERT INTO ${names.usage} (key, slot, unfinished, retained)
+      SELECT coalesce('p' || principal, '${totalKey}'), 0,
+        count(*) FILTER (WHERE state IN ('queued', 'running')), count(*)
+      FROM ${names.task} WHERE NOT EXISTS (SELECT 1 FROM ${names.child} WHERE child.id = task.id)
+      GROUP BY GROUPING SETS ((), (principal)) HAVING count(*) > 0 AND (GROUPING(principal) = 1 OR principal IS NOT NULL)`,
+    ...numbered.map(
+      ({ name, serial }) => `SELECT setval(pg_get_serial_sequence('${tableIn(names, name)}', '${serial}'),
+        (SELECT coalesce(max(${serial}), 0) + 1 FROM ${tableIn(names, name)}), false)`,
+    ),
+    // Until the database counts its rows by itself, it would plan as for empty tables.
+    `ANALYZE ${[names.task, names.request, names.journal, names.outcome, names.line].join(", ")}`,
+  ];
 }
 
 const numbered = [...tablesOfDump.values()].filter(({ serial }) => serial !== undefined);

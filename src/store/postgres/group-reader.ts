@@ -7,6 +7,7 @@ import type { Codecs } from "../cipher.ts";
 import { deliveriesIn } from "../tables/tables.ts";
 import type { FactsQuery, OtherFacts } from "../facts.ts";
 import type { StoredDelivery } from "../../task/delivery.ts";
+import { dueDeliveries } from "../outbox-reads.ts";
 import type { DeliveryQuery } from "../outbox.ts";
 import { columnsOf, idOf, integer, type Row, text, toStored } from "../row.ts";
 import { claimStatements, type ClaimStatements, limitedOf, lockRunnable } from "./claims.ts";
@@ -22,7 +23,8 @@ import {
   type GroupQuery,
 } from "./group-facts.ts";
 import type { Names } from "./names.ts";
-import { bulkJobIn, bulkStatements, type BulkStatements } from "./postgres-bulk.ts";
+import { bulkJobIn } from "../admin-reads.ts";
+import { bulkStatements } from "./postgres-admin.ts";
 import { outboxStatements, type OutboxStatements } from "./postgres-outbox.ts";
 import type { Owners } from "./ownership.ts";
 import {
@@ -66,7 +68,7 @@ export class GroupReader {
   readonly #facts: FactStatements;
   readonly #claims: ClaimStatements;
   readonly #outbox: OutboxStatements;
-  readonly #bulk: BulkStatements;
+  readonly #bulk: ReturnType<typeof bulkStatements>;
   readonly #usage: ReturnType<typeof usageStatements>;
   /** Counts that were near their limits at the last read. */
   readonly #near = new Set<string>();
@@ -185,16 +187,9 @@ export class GroupReader {
     return { excess: rows.map((row) => Number(row[0])) };
   }
 
-  async #readDeliveries(
-    queries: Queries,
-    { hook, now, later, limit }: DeliveryQuery,
-  ): Promise<readonly StoredDelivery[]> {
-    const { lockGivenUp, lockDue, lockLater } = this.#outbox;
-    const rows =
-      now === null
-        ? await queries.query(lockGivenUp, [hook, limit])
-        : await queries.query(later === true ? lockLater : lockDue, [hook, now, limit]);
-    return deliveriesIn(rows);
+  async #readDeliveries(queries: Queries, query: DeliveryQuery): Promise<readonly StoredDelivery[]> {
+    const { sql, values } = dueDeliveries(this.#outbox, query);
+    return deliveriesIn(await queries.query(sql, values));
   }
 
   /** A count that could exceed its limit unnoticed must be locked exclusively. */

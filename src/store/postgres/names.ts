@@ -1,41 +1,14 @@
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../task/fault.ts";
+import { type Tables, tablesNamed } from "../dialect.ts";
 import type { WireName } from "../store.ts";
 
-const tables = [
-  "migration",
-  "task",
-  "request",
-  "journal",
-  "outcome",
-  "child",
-  "event",
-  "line",
-  "piece",
-  "owner",
-  "committed",
-  "usage",
-  "secret",
-  "session",
-  "message",
-  "action",
-  "delivery",
-  "report",
-] as const;
-
 /** The tables of a schema, as statements name them. They do not depend on a connection's settings. */
-export type Names = Readonly<Record<(typeof tables)[number], string>> & {
-  readonly bulkJob: string;
-  readonly bulkTask: string;
-  readonly limitLine: string;
-  readonly limitPlace: string;
-  readonly causeMark: string;
-  readonly pausedTool: string;
-  readonly sessionNews: string;
+export interface Names extends Tables {
   /** The schema itself, and as it is written in statements. */
   readonly schema: string;
   readonly quoted: string;
-};
+}
 
 export const defaultSchema = "holdfast";
 
@@ -52,19 +25,7 @@ export function namesIn(schema: string): Names {
     );
   }
   const quoted = `"${schema}"`;
-  const named = Object.fromEntries(tables.map((table) => [table, `${quoted}.${table}`]));
-  return {
-    ...(named as Record<(typeof tables)[number], string>),
-    bulkJob: `${quoted}.bulk_job`,
-    bulkTask: `${quoted}.bulk_task`,
-    limitLine: `${quoted}.limit_line`,
-    limitPlace: `${quoted}.limit_place`,
-    causeMark: `${quoted}.cause_mark`,
-    pausedTool: `${quoted}.paused_tool`,
-    sessionNews: `${quoted}.session_news`,
-    schema,
-    quoted,
-  };
+  return { ...tablesNamed((table) => `${quoted}.${table}`), schema, quoted };
 }
 
 /** One name for an idempotency key and its principal; all callers that are not distinguished have the same principal. */

@@ -1,10 +1,12 @@
 import { HoldfastError } from "../../task/fault.ts";
-import { refuseWhileLoading, type LoadMark } from "../load-mark.ts";
-import { type Row, columnsOf, integerOrNull, text } from "../row.ts";
+import type { Query } from "../dialect.ts";
+import { type LoadMark, loadMarkSql, loadTable, markIn, refuseWhileLoading } from "../load-mark.ts";
+import type { Row } from "../row.ts";
 import { openDatabase } from "./connections.ts";
 import { namesIn, type Names } from "./names.ts";
 import { living } from "./ownership.ts";
 import { sqlState } from "./postgres-error.ts";
+import { inTurn } from "./read-task.ts";
 import { withDatabase } from "./work-sharing.ts";
 import type { Queries } from "./database.ts";
 import { tableIn } from "./schema.ts";
@@ -48,12 +50,17 @@ async function systemOf(queries: Queries): Promise<string> {
   }
 }
 
-/** Marks a schema as a copy of the original. */
-export async function markOriginal(queries: Queries, names: Names, original: Original): Promise<void> {
+/** What marks a schema as a copy of the original. */
+export function marksOriginal(names: Names, original: Original): readonly Query[] {
   const table = tableIn(names, mark);
-  await queries.query(`CREATE TABLE ${table} (${columns.map((name) => `${name} text NOT NULL`).join(", ")})`);
   const values = columns.map((name) => original[name] ?? "");
-  await queries.query(`INSERT INTO ${table} (${columns.join(", ")}) VALUES ($1, $2, $3, $4)`, values);
+  return [
+    {
+      sql: `CREATE TABLE ${table} (${columns.map((name) => `${name} text NOT NULL`).join(", ")})`,
+      values: [],
+    },
+    { sql: `INSERT INTO ${table} (${columns.join(", ")}) VALUES ($1, $2, $3, $4)`, values },
+  ];
 }
 
 /**
@@ -120,30 +127,11 @@ async function ownersOf(
   }
 }
 
-/** The mark is a separate table, only in a schema that a dump is being loaded into: servers do not open one that has it. */
-export const loadTable = "loading";
-
-const loadingAt = columnsOf(["dump", "lines"]);
-
-export function loadMarkSql(names: Names) {
-  const table = tableIn(names, loadTable);
-  return {
-    create: `CREATE TABLE ${table} (dump text NOT NULL, lines bigint)`,
-    insert: `INSERT INTO ${table} (dump, lines) VALUES ($1, $2)`,
-    move: `UPDATE ${table} SET dump = $1, lines = $2::bigint WHERE dump = $3 AND lines IS NOT DISTINCT FROM $4::bigint RETURNING 1`,
-    drop: `DROP TABLE ${table}`,
-    select: `SELECT dump, lines FROM ${table}`,
-  };
-}
-
 export const selectTableNames =
   "SELECT tablename FROM pg_catalog.pg_tables WHERE schemaname = $1 AND tablename = ANY($2::text[])";
 
 export async function loadMark(queries: Queries, names: Names): Promise<LoadMark | undefined> {
   const [isMarked] = await queries.query(selectTableNames, [names.schema, [loadTable]]);
   if (isMarked === undefined) return undefined;
-  const [row] = await queries.query(loadMarkSql(names).select);
-  return row === undefined
-    ? undefined
-    : { dump: text(row, loadingAt.dump), lines: integerOrNull(row, loadingAt.lines) };
+  return inTurn(queries, markIn(loadMarkSql(tableIn(names, loadTable), "postgres")));
 }

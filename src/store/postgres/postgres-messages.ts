@@ -1,7 +1,5 @@
 import type { Names } from "./names.ts";
-import { sessionTable } from "../tables/tables.ts";
 import { messageTable, queuedMessage } from "../tables/of-task.ts";
-import { unfinished } from "../tables/task.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { MessageQueues, NewMessage, PutMessageResult } from "../session-store.ts";
@@ -32,11 +30,10 @@ export class InOrder {
  * them in order of their ids. Ids come in arrays, for which no plan reads the whole table.
  */
 export function sessionStatements(names: Names) {
-  const { session, task, request, sessionNews } = names;
+  const { session, sessionNews } = names;
   const newsOf = (changed: string, owner: string): string =>
     `INSERT INTO ${sessionNews} (owner, session) SELECT ${owner}, id FROM ${changed} RETURNING session`;
   return {
-    select: `SELECT ${sessionTable.list()} FROM ${session} WHERE id = $1`,
     lockPuts: "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
     /**
      * First, sessions of the same principal make room. Then, while there are too many, sessions of the principal with most go, those that
@@ -83,10 +80,6 @@ export function sessionStatements(names: Names) {
     deleteExpired: `WITH ended AS (
         SELECT id FROM ${session} WHERE expires_at <= $1 ORDER BY expires_at, id LIMIT $2 FOR UPDATE SKIP LOCKED
       ) DELETE FROM ${session} WHERE id = ANY (ARRAY(SELECT id FROM ended)) RETURNING id`,
-    tasksOfRequest: `SELECT task_id FROM ${request}
-      WHERE session = $1 AND request_id = $2 ORDER BY task_id DESC LIMIT $3`,
-    tasksOfSession: `SELECT request.task_id FROM ${request} JOIN ${task} ON task.id = request.task_id
-      WHERE request.session = $1 AND task.${unfinished} LIMIT $2`,
   };
 }
 

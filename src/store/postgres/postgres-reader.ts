@@ -1,46 +1,25 @@
-import { childInputKey, type InputRequest, type JournalEnd, type JournalEntry } from "../../task/journal.ts";
-import { compareNames, type HandlerName, hasHandler } from "../../task/queue.ts";
-import {
-  listedGenerations,
-  type TaskRecord,
-  type TaskRequest,
-  type TaskSnapshot,
-} from "../../task/record.ts";
-import type { LineList, TaskLine } from "../../task/task-line.ts";
-import { latestTime, storable } from "../../task/time.ts";
+import { childInputKey, type InputRequest } from "../../task/journal.ts";
+import { type HandlerName, hasHandler } from "../../task/queue.ts";
+import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
+import { latestTime } from "../../task/time.ts";
 import {
   type Codec,
   columnsOf,
-  idOf,
-  inClear,
   integerOrNull,
   type Row,
-  storedOrNull,
-  storedStarts,
-  text,
   textOrStored,
   toStored,
   unlessUndecrypted,
 } from "../row.ts";
-import {
-  inputIn,
-  journalEnd,
-  journalEntry,
-  journalInput,
-  lineTable,
-  listedEntryIn,
-  largeOutcomeBytes,
-  outcomeBody,
-  pieceBody,
-  requestTable,
-} from "../tables/of-task.ts";
+import { inputIn, journalInput, largeOutcomeBytes, outcomeBody, requestTable } from "../tables/of-task.ts";
 import { assertProven, recordColumns } from "../tables/task.ts";
-import { rangeOf, secretsIn } from "../secrets.ts";
-import type { JournalPage, KeyedTask, QueuedPage, TaskFilter, WireName, ReserveMemory } from "../store.ts";
+import type { ReserveMemory } from "../store.ts";
 import type { Database, SqlValue } from "./database.ts";
 import { defaultSchema, type Names, namesIn } from "./names.ts";
 import { BatchedReads, readStatements, type ReadStatements } from "./read-sql.ts";
-import { behindAllTexts, readableTasks, readTask, recordIfReadable, recordOf } from "./read-task.ts";
+import { readsOf, readTask, recordIfReadable, recordOf } from "./read-task.ts";
+import type { Read } from "../dialect.ts";
+import { TaskReads, whole } from "../task-reads.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import { handlerOf, handlersIn } from "../admin-store.ts";
 import type { StoredTasks } from "../export-journal.ts";
@@ -51,15 +30,14 @@ import { prepareSchema } from "./migrate.ts";
 
 const handlersAt = columnsOf(["handlers"]);
 
-const keyedAt = columnsOf(["id", "idempotency_key"]);
-
 const sweepAt = columnsOf(["at"]);
 
 /**
  * Reads tasks. Everything that can change is read with one statement, so in one consistent view; pages of tasks use several if some are
  * unreadable.
  */
-export class PostgresReader {
+export class PostgresReader extends TaskReads implements StoredTasks {
+  protected readonly read: Read;
   readonly #database: Pick<Database, "read" | "codecs">;
   readonly #sql: ReadStatements;
   readonly #tasks: BatchedReads;
@@ -67,8 +45,11 @@ export class PostgresReader {
   readonly #requests: BatchedReads;
 
   constructor(database: Pick<Database, "read" | "codecs">, names: Names) {
+    const sql = readStatements(names);
+    super(sql);
+    this.read = readsOf(() => database);
     this.#database = database;
-    this.#sql = readStatements(names);
+    this.#sql = sql;
     this.#tasks = new BatchedReads(database, this.#sql.tasks);
     this.#withOutcomes = new BatchedReads(database, this.#sql.withOutcomes);
     this.#requests = new BatchedReads(database, this.#sql.requests);
@@ -112,103 +93,12 @@ export class PostgresReader {
     return readTask(id, () => snapshotOf([...record, ...outcome], [], this.#codec, () => true));
   }
 
-  async find({ generation, scope, wireId }: WireName): Promise<string | undefined> {
-    const row = await this.#first(this.#sql.idByWireId, [generation, toStored(scope), toStored(wireId)]);
-    return row === undefined ? undefined : idOf(row);
-  }
-
-  async withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]> {
-    const starts = storedStarts(prefix);
-    const ends = starts.map((start) => start + behindAllTexts);
-    const rows = await this.#database.read(this.#sql.keyed, [toStored(principal ?? ""), starts, ends, limit]);
-    const keyed = rows.map((row) => ({ id: idOf(row), key: text(row, keyedAt.idempotency_key) }));
-    return keyed.sort((a, b) => compareNames(a.key, b.key));
-  }
-
   async request(id: string): Promise<TaskRequest | undefined> {
     const row = await this.#requests.row(toStored(id));
     return row === undefined
       ? undefined
       : readTask(id, () => requestTable.read(id, row.slice(1), this.#codec));
   }
-
-  async journal(id: string, from: string, limit: number): Promise<JournalPage> {
-    const rows = await this.#database.read(this.#sql.journal, [toStored(id), toStored(from), limit + 1]);
-    return readTask(id, () => {
-      const entries = rows.map((row) => listedEntryIn(id, row, this.#codec));
-      return { entries: entries.slice(0, limit), next: entries[limit]?.key ?? null };
-    });
-  }
-
-  async journalEnds(id: string, keys: readonly string[]): Promise<readonly JournalEnd[]> {
-    if (keys.length === 0) return [];
-    const rows = await this.#database.read(this.#sql.journalEnds, [toStored(id), keys.map(toStored)]);
-    return readTask(id, () => rows.map((row) => journalEnd.read(id, row, this.#codec)));
-  }
-
-  async journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
-    const row = await this.#first(this.#sql.journalEntry, [toStored(id), toStored(key)]);
-    return row === undefined ? undefined : readTask(id, () => journalEntry.read(id, row, this.#codec));
-  }
-
-  async lines(id: string, list: LineList, after: number, limit: number): Promise<readonly TaskLine[]> {
-    const task = this.#codec === inClear ? undefined : await this.get(id);
-    const rows = await this.#database.read(this.#sql.lines, [toStored(id), list, after, limit]);
-    return readTask(id, () => {
-      if (task !== undefined) assertProven(task);
-      return rows.map((row) => lineTable.read(id, row, this.#codec));
-    });
-  }
-
-  async piece(id: string, key: string, seq: number): Promise<string | undefined> {
-    const task = this.#codec === inClear ? undefined : await this.get(id);
-    const row = await this.#first(this.#sql.piece, [toStored(id), toStored(key), seq]);
-    if (row === undefined) return undefined;
-    return readTask(id, () => {
-      if (task !== undefined) assertProven(task);
-      return pieceBody.read(id, row, this.#codec).body;
-    });
-  }
-
-  async list(
-    filter: TaskFilter,
-    before: string | null,
-    limit: number,
-    now: number,
-  ): Promise<readonly TaskRecord[]> {
-    const { sql, values } = this.#listOf(filter);
-    const end = before === null ? behindAllTexts : toStored(before);
-    return readableTasks(
-      limit,
-      (last, count) =>
-        this.#database.read(sql, [...values, last === undefined ? end : String(last[0]), whole(now), count]),
-      (row) => recordOf(row, this.#codec),
-    );
-  }
-
-  async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
-    return readableTasks(
-      limit,
-      (last, count) =>
-        this.#database.read(this.#sql.unfinished, [
-          last === undefined ? toStored(after) : String(last[0]),
-          count,
-        ]),
-      (row) => recordOf(row, this.#codec),
-    );
-  }
-
-  /** Whether the store has any task. */
-  async hasTasks(): Promise<boolean> {
-    return (await this.#first(this.#sql.anyTask, [])) !== undefined;
-  }
-
-  readonly secrets = async (name?: string): Promise<ReadonlyMap<string, string>> =>
-    secretsIn(
-      await (name === undefined
-        ? this.#database.read(this.#sql.secrets)
-        : this.#database.read(this.#sql.secretsIn, [...rangeOf(name)])),
-    );
 
   get #codec(): Codec {
     return this.#database.codecs.reading;
@@ -225,16 +115,6 @@ export class PostgresReader {
     return queued.filter((handler) => !hasHandler(served, handler));
   }
 
-  async queued({ method, tool }: HandlerName, page: QueuedPage): Promise<readonly string[]> {
-    const { after, limit, blocked } = page;
-    const select = blocked ? this.#sql.blocked : this.#sql.queued;
-    return (await this.#database.read(select, [method, toStored(tool), toStored(after), limit])).map(idOf);
-  }
-
-  async due(now: number, limit: number): Promise<readonly string[]> {
-    return (await this.#database.read(this.#sql.due, [whole(now), limit])).map(idOf);
-  }
-
   async nextSweepAt(after: number): Promise<number | null> {
     const row = await this.#first(this.#sql.nextSweep, [whole(after), latestTime]);
     return row === undefined ? null : integerOrNull(row, sweepAt.at);
@@ -244,22 +124,6 @@ export class PostgresReader {
     const [row] = await this.#database.read(sql, values);
     return row;
   }
-
-  #listOf({ generation, principal, scope }: TaskFilter): { sql: string; values: readonly SqlValue[] } {
-    if (scope === undefined) {
-      const ofAll = listedGenerations.includes(generation) ? this.#sql.ofGeneration : this.#sql.ofUnlisted;
-      if (principal === undefined) return { sql: ofAll, values: [generation] };
-      return { sql: this.#sql.owned, values: [generation, storedOrNull(principal)] };
-    }
-    const values = [generation, toStored(scope)];
-    if (principal === undefined) return { sql: this.#sql.ofScope, values };
-    return { sql: this.#sql.ownedOfScope, values: [...values, storedOrNull(principal)] };
-  }
-}
-
-/** A time to compare with a column of the database. */
-function whole(time: number): number {
-  return Math.floor(storable(time));
 }
 
 /** Where the parts of a snapshot's rows begin: the record, the outcome, a question, and the id and the record of the task below that asks it. */

@@ -23,13 +23,13 @@ import type {
 import type { Database, SqlValue } from "./database.ts";
 import type { Names } from "./names.ts";
 import { InOrder, newsStatements, sessionStatements } from "./postgres-messages.ts";
-import { HoldfastError } from "../../task/fault.ts";
 import { storable } from "../../task/time.ts";
 import { ChangeFeed } from "../lifecycle.ts";
 import { sessionTable, storedState } from "../tables/tables.ts";
 import type { Owners } from "./ownership.ts";
-import { isWorthRepeating, messageOf, storeFailed } from "./postgres-error.ts";
-import { requestIdText } from "../tables/of-task.ts";
+import { isWorthRepeating, storeFailed } from "./postgres-error.ts";
+import { sessionReads, taskSql } from "../task-reads.ts";
+import { readsOf } from "./read-task.ts";
 
 /** How long news are kept for late readers (ms). An owner that has not read for half of that rereads everything it holds. */
 const keptMs = 60_000;
@@ -165,8 +165,11 @@ interface SessionParts {
 
 /** A store's sessions, shared by all its owners. */
 export class PostgresSessions implements SessionStore {
+  readonly get: SessionStore["get"];
+  readonly tasksOf: SessionStore["tasksOf"];
   readonly #names: Names;
   readonly #sql: ReturnType<typeof sessionStatements>;
+  readonly #select: string;
   readonly #send: string;
   /** Throws `store_closed` unless the store is open. */
   readonly #open: () => SessionParts;
@@ -178,6 +181,12 @@ export class PostgresSessions implements SessionStore {
     this.#names = names;
     this.#sql = sessionStatements(names);
     this.#send = newsStatements(names).send;
+    const sql = taskSql(names, "postgres");
+    this.#select = sql.session;
+    ({ get: this.get, tasksOf: this.tasksOf } = sessionReads(
+      sql,
+      readsOf(() => open().database),
+    ));
     this.#open = open;
   }
 
@@ -195,18 +204,6 @@ export class PostgresSessions implements SessionStore {
     await this.#news?.read().catch(() => undefined);
   }
 
-  async get(id: string): Promise<StoredSession | undefined> {
-    const { database } = this.#open();
-    const [row] = await database.read(this.#sql.select, [toStored(id)]);
-    try {
-      return row && unlessUndecrypted(() => sessionTable.read(id, row, database.codecs.reading));
-    } catch (error) {
-      throw new HoldfastError("store_failed", `A session cannot be read: ${messageOf(error)}.`, {
-        cause: error,
-      });
-    }
-  }
-
   /** One at a time across all processes, since each counts the sessions. A process uses at most one connection to wait. */
   async put(session: StoredSession, room: SessionRoom): Promise<void> {
     this.#open();
@@ -217,7 +214,7 @@ export class PostgresSessions implements SessionStore {
     const { database } = this.#open();
     for (;;) {
       // Encryptions of the same state differ, so what is stored is compared opened.
-      const [row] = await database.read(this.#sql.select, [toStored(id)]);
+      const [row] = await database.read(this.#select, [toStored(id)]);
       const session = row && unlessUndecrypted(() => sessionTable.read(id, row, database.codecs.reading));
       if (row === undefined || session?.state !== before) return false;
       const changed = sessionTable.values(id, { ...session, state }, database.codecs.writing);
@@ -241,15 +238,6 @@ export class PostgresSessions implements SessionStore {
   async deleteExpired(now: number, limit: number): Promise<number> {
     const { database } = this.#open();
     return (await database.query(this.#sql.deleteExpired, [storable(now), limit])).length;
-  }
-
-  async tasksOf(id: string, limit: number, requestId?: string | number): Promise<readonly string[]> {
-    const { database } = this.#open();
-    const rows =
-      requestId === undefined
-        ? await database.read(this.#sql.tasksOfSession, [toStored(id), limit])
-        : await database.read(this.#sql.tasksOfRequest, [toStored(id), requestIdText(requestId), limit]);
-    return rows.map(idOf);
   }
 
   async send(id: string, message: string): Promise<void> {

@@ -1,41 +1,26 @@
-import { assertCommand } from "../../task/command-shape.ts";
-import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
-import { HoldfastError } from "../../task/fault.ts";
-import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import type { AdminStore, NodeReports } from "../admin-store.ts";
-import type {
-  ArtifactPieces,
-  ChangeListener,
-  JournalPage,
-  KeyedTask,
-  OwnerLease,
-  QueuedPage,
-  Renewal,
-  StoreChanges,
-  TaskFilter,
-  TaskStore,
-  WireName,
-  WorkListener,
-  ReserveMemory,
-  TaskLogs,
-} from "../store.ts";
-import { ChangeFeed, Lifecycle } from "../lifecycle.ts";
+import type { Reading } from "../dialect.ts";
+import type { OwnerLease, Renewal, ReserveMemory, StoreChanges, TaskStore, WorkListener } from "../store.ts";
 import type { LimitStore } from "../limits.ts";
 import type { MessageQueues, SessionStore } from "../session-store.ts";
-import type { Outbox } from "../outbox.ts";
-import { Protection } from "../protection.ts";
+import type { ProtectedStore } from "../protection.ts";
+import type { Codec } from "../row.ts";
 import { storedSecrets } from "../secrets.ts";
+import { TableStore } from "../table-store.ts";
 import { claimStatements, hasRunnable } from "./claims.ts";
 import { namesIn, type Names } from "./names.ts";
 import { openParts, type OpenParts } from "./open-parts.ts";
 import { settingsOf, type PostgresStoreOptions, type Settings } from "./options.ts";
-import { PostgresAdmin } from "./postgres-admin.ts";
+import { postgresAdmin } from "./postgres-admin.ts";
 import { PostgresReports } from "./postgres-reports.ts";
-import { PostgresLimits, PostgresOutbox } from "./postgres-outbox.ts";
+import { outboxStatements, PostgresLimits } from "./postgres-outbox.ts";
 import { PostgresMessages } from "./postgres-messages.ts";
 import { PostgresSessions } from "./postgres-sessions.ts";
+import { readStatements } from "./read-sql.ts";
+import { readsOf } from "./read-task.ts";
 
 /**
  * A store in a Postgres database (14 or later), for any number of processes on any number of machines. It needs the package `pg`. The URL
@@ -48,116 +33,89 @@ export function postgresStore(url: string, options: PostgresStoreOptions = {}): 
   return new PostgresStore(url, settingsOf(url, options));
 }
 
-class PostgresStore implements TaskStore {
+class PostgresStore extends TableStore<OpenParts> implements TaskStore {
   readonly sharesLoad = true;
   readonly lease: OwnerLease;
   readonly sessions: SessionStore;
   readonly messages: MessageQueues;
   readonly limits: LimitStore;
-  readonly logs: TaskLogs = { read: async (...query) => this.#open().reader.lines(...query) };
-  readonly pieces: ArtifactPieces = {
-    read: async (...piece) => this.#open().reader.piece(...piece),
-    deleteLeft: async () => this.#open().leftPieces.deleteSome(),
-  };
   readonly admin: AdminStore;
-  readonly outbox: Outbox;
   readonly reports: NodeReports;
   readonly #url: string;
   readonly #settings: Settings;
   readonly #names: Names;
   readonly #sessions: PostgresSessions;
   readonly #claims: ReturnType<typeof claimStatements>;
-  readonly #feed = new ChangeFeed();
-  readonly #lifecycle = new Lifecycle();
   readonly #hearers = new Set<(isListening: boolean) => void>();
-  readonly #onCommit = new Set<(commands: number) => void>();
-  #protection = new Protection();
-  #parts: OpenParts | undefined;
 
   constructor(url: string, settings: Settings) {
+    const names = namesIn(settings.schema);
+    super(readStatements(names), outboxStatements(names));
     this.#url = url;
     this.#settings = settings;
-    this.#names = namesIn(settings.schema);
-    const holds = (): boolean => this.#parts?.owners.holds !== false;
+    this.#names = names;
+    const open = (): OpenParts => this.opened();
+    const holds = (): boolean => this.parts?.owners.holds !== false;
     this.lease = {
       ms: settings.leaseMs,
       get holds() {
         return holds();
       },
-      held: async (...page) => this.#open().owners.held(...page),
+      held: async (...page) => open().owners.held(...page),
     };
-    this.#claims = claimStatements(this.#names);
-    this.#sessions = new PostgresSessions(this.#names, () => this.#open());
+    this.#claims = claimStatements(names);
+    this.#sessions = new PostgresSessions(names, open);
     this.sessions = this.#sessions;
-    this.admin = new PostgresAdmin(this.#names, () => this.#open());
-    this.outbox = new PostgresOutbox(this.#names, () => this.#open());
-    this.reports = new PostgresReports(this.#names, () => this.#open());
-    this.messages = new PostgresMessages(this.#names, () => this.#open());
-    this.limits = new PostgresLimits(
-      this.#names,
-      () => this.#open(),
-      (tasks) => this.#parts?.channel.send({ tasks }),
-    );
+    this.admin = postgresAdmin(names, open);
+    this.reports = new PostgresReports(names, open);
+    this.messages = new PostgresMessages(names, open);
+    this.limits = new PostgresLimits(names, open, (tasks) => this.parts?.channel.send({ tasks }));
   }
 
-  open(owner: StoreOwner): Promise<void> {
-    return this.#lifecycle.open(async () => {
-      const parts = await openParts({
-        url: this.#url,
-        settings: this.#settings,
-        names: this.#names,
-        owner,
-        sessions: this.#sessions,
-        onCommit: (changes, commands) => {
-          this.#publish(changes);
-          if (commands > 0) for (const listener of this.#onCommit) listener(commands);
-        },
-        onChanges: (changes) => this.#feed.publish(changes, "others"),
-        onListening: (isListening) => {
-          for (const listener of this.#hearers) listener(isListening);
-        },
-      });
-      const { reader, renewals, queue, database } = parts;
-      await this.#protection.begin({
-        secrets: storedSecrets(renewals.secrets, (command) => queue.write(command)),
-        hasTasks: () => reader.hasTasks(),
-        encrypt: (sealing) => database.codecs.use(sealing),
-        close: () => parts.close(),
-      });
-      this.#parts = parts;
+  protected join(owner: StoreOwner): Promise<OpenParts> {
+    return openParts({
+      url: this.#url,
+      settings: this.#settings,
+      names: this.#names,
+      owner,
+      sessions: this.#sessions,
+      onCommit: (changes, commands) => this.#publish(changes, commands),
+      onChanges: (changes) => this.feed.publish(changes, "others"),
+      onListening: (isListening) => {
+        for (const listener of this.#hearers) listener(isListening);
+      },
     });
   }
 
-  protect(protection: Protection): void {
-    this.#protection = protection;
+  protected protectedIn({ reader, renewals, queue, database }: OpenParts): Omit<ProtectedStore, "close"> {
+    return {
+      secrets: storedSecrets(renewals.secrets, (command) => queue.write(command)),
+      hasTasks: () => reader.hasTasks(),
+      encrypt: (sealing) => database.codecs.use(sealing),
+    };
   }
 
-  close(): Promise<void> {
-    return this.#lifecycle.close(async () => {
-      const parts = this.#parts;
-      this.#parts = undefined;
-      await parts?.close();
-    });
+  protected readFrom<T>(
+    { database }: OpenParts,
+    reading: (codec: Codec) => Reading<T>,
+    task: string | undefined,
+  ): Promise<T> {
+    return readsOf(() => database)(reading, task);
   }
 
-  write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
-  async write(command: TaskCommand): Promise<CommandResult> {
-    const { queue, work } = this.#open();
-    assertCommand(command);
-    const written = this.#protection.written(command);
-    if (written !== undefined) return written;
-    const result = this.#protection.shown(await queue.write(command));
+  protected async apply({ queue, work }: OpenParts, command: TaskCommand): Promise<CommandResult> {
+    const result = await queue.write(command);
     if (command.type === "claim" && "tasks" in result && result.tasks.length < command.tokens.length)
       work.foundNoMore();
     // Any owner may now claim tasks queued for the lost one.
-    if (command.type === "reclaim" && result.ok) this.#publish("gap");
+    if (command.type === "reclaim" && result.ok) this.#publish("gap", 0);
     return result;
   }
 
   async renew(): Promise<Renewal> {
-    const { owners, channel } = this.#open();
+    const { owners, channel } = this.opened();
     const looked = channel.looking();
-    return this.#protection.renewed(async () => {
+    return this.protection.renewed(async () => {
       const renewal = await owners.renew();
       looked(owners.isAlone);
       return renewal;
@@ -165,20 +123,20 @@ class PostgresStore implements TaskStore {
   }
 
   async rejoin(): Promise<void> {
-    const { owners, channel } = this.#open();
+    const { owners, channel } = this.opened();
     await owners.register();
     channel.send("gap");
-    this.#feed.publish("gap", "others");
+    this.feed.publish("gap", "others");
   }
 
   async setHandlers(handlers: readonly HandlerName[]): Promise<void> {
-    const { owners, channel } = this.#open();
+    const { owners, channel } = this.opened();
     await owners.setHandlers(handlers);
     channel.send("gap");
   }
 
   async get(id: string): Promise<TaskRecord | undefined> {
-    return this.#open().reader.get(id);
+    return this.opened().reader.get(id);
   }
 
   async snapshot(
@@ -186,48 +144,15 @@ class PostgresStore implements TaskStore {
     isVisible?: (task: TaskRecord) => boolean,
     reserve?: ReserveMemory,
   ): Promise<TaskSnapshot | undefined> {
-    return this.#open().reader.snapshot(id, isVisible, reserve);
+    return this.opened().reader.snapshot(id, isVisible, reserve);
   }
 
   async request(id: string): Promise<TaskRequest | undefined> {
-    return this.#open().reader.request(id);
-  }
-
-  async journal(id: string, from: string, limit: number): Promise<JournalPage> {
-    return this.#open().reader.journal(id, from, limit);
-  }
-
-  async journalEnds(id: string, keys: readonly string[]): Promise<readonly JournalEnd[]> {
-    return this.#open().reader.journalEnds(id, keys);
-  }
-
-  async journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
-    return this.#open().reader.journalEntry(id, key);
-  }
-
-  async find(wire: WireName): Promise<string | undefined> {
-    return this.#open().reader.find(wire);
-  }
-
-  async withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]> {
-    return this.#open().reader.withKeys(principal, prefix, limit);
-  }
-
-  async list(
-    owner: TaskFilter,
-    before: string | null,
-    limit: number,
-    now: number,
-  ): Promise<readonly TaskRecord[]> {
-    return this.#open().reader.list(owner, before, limit, now);
-  }
-
-  async unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
-    return this.#open().reader.unfinished(after, limit);
+    return this.opened().reader.request(id);
   }
 
   async hasClaimable(handlers: readonly ClaimingHandler[]): Promise<boolean> {
-    const { database, owners, work } = this.#open();
+    const { database, owners, work } = this.opened();
     const queries = { query: database.read.bind(database) };
     const found = await hasRunnable(queries, this.#claims, handlers, owners.id);
     if (!found) work.foundNoMore();
@@ -235,47 +160,24 @@ class PostgresStore implements TaskStore {
   }
 
   async orphanedHandlers(): Promise<readonly HandlerName[]> {
-    return this.#open().reader.orphanedHandlers();
-  }
-
-  async queued(handler: HandlerName, page: QueuedPage): Promise<readonly string[]> {
-    return this.#open().reader.queued(handler, page);
-  }
-
-  async due(now: number, limit: number): Promise<readonly string[]> {
-    return this.#open().reader.due(now, limit);
+    return this.opened().reader.orphanedHandlers();
   }
 
   async nextSweepAt(after: number): Promise<number | null> {
-    return this.#open().reader.nextSweepAt(after);
-  }
-
-  subscribe(listener: ChangeListener): () => void {
-    return this.#feed.subscribe(listener);
+    return this.opened().reader.nextSweepAt(after);
   }
 
   onWork(listener: WorkListener): () => void {
-    return this.#open().work.onWork(listener);
+    return this.opened().work.onWork(listener);
   }
 
   onListening(listener: (isListening: boolean) => void): void {
     this.#hearers.add(listener);
   }
 
-  onCommit(listener: (commands: number) => void): void {
-    this.#onCommit.add(listener);
-  }
-
-  #publish(changes: StoreChanges): void {
-    this.#feed.publish(changes, "self");
-    if (changes === "gap") this.#parts?.channel.send(changes);
-    else if (changes.length > 0) this.#parts?.channel.send({ tasks: changes });
-  }
-
-  #open(): OpenParts {
-    this.#lifecycle.assertOpen();
-    if (this.#parts === undefined) throw new HoldfastError("store_closed", "The store is not open.");
-    this.#protection.assertHeld();
-    return this.#parts;
+  #publish(changes: StoreChanges, commands: number): void {
+    this.committed(changes, commands);
+    if (changes === "gap") this.parts?.channel.send(changes);
+    else if (changes.length > 0) this.parts?.channel.send({ tasks: changes });
   }
 }

@@ -1,16 +1,6 @@
-import {
-  journalEnd,
-  journalEntry,
-  journalHead,
-  journalInput,
-  lineTable,
-  outcomeBody,
-  pieceBody,
-  requestTable,
-  smallOutcome,
-} from "../tables/of-task.ts";
-import { finished, isBlocked, isListed, isWaiting, recordList, unfinished } from "../tables/task.ts";
-import { personKeys } from "../secrets.ts";
+import { journalInput, outcomeBody, requestTable, smallOutcome } from "../tables/of-task.ts";
+import { finished, isWaiting, recordList, unfinished } from "../tables/task.ts";
+import { taskSql } from "../task-reads.ts";
 import type { Names } from "./names.ts";
 import { unfinishedTasks, withQueuedHandlers } from "./postgres-admin.ts";
 import type { Row } from "../row.ts";
@@ -23,24 +13,13 @@ const recordColumns = recordList();
  * among many, such as each handler, a statement seeks the next different one, step by step.
  */
 export function readStatements(names: Names) {
-  const { task, request, journal, outcome, child, line, piece, owner } = names;
-  /** Leaves out what is over before the limit counts. The last three parameters are the end of the page, the time and the limit. */
-  const newest = (of: string, [before, now, limit]: readonly [string, string, string]): string => `
-      SELECT ${recordColumns} FROM ${task}
-      WHERE ${of} AND id < ${before} AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ${now})
-      ORDER BY id DESC LIMIT ${limit}`;
-  /** The last part distinguishes no name from an empty one. With another form, Postgres would expect so few rows that it sorts all of them. */
-  const ofPrincipal = (principal: string): string =>
-    `coalesce(principal, '') = coalesce(${principal}::text, '') AND (principal IS NULL) = (${principal}::text IS NULL)`;
+  const { task, request, journal, outcome, child, owner } = names;
   return {
-    anyTask: `SELECT id FROM ${names.task} WHERE id > '' ORDER BY id LIMIT 1`,
-    secrets: `SELECT name, value FROM ${names.secret} WHERE name < '${personKeys}'`,
-    secretsIn: `SELECT name, value FROM ${names.secret} WHERE name >= $1 AND name < $2`,
+    ...taskSql(names, "postgres"),
     tasks: `SELECT ${recordColumns} FROM ${task} WHERE id = ANY($1::text[])`,
     /** Without large outcomes: many rows are read together. */
     withOutcomes: `SELECT ${recordColumns}, ${smallOutcome} FROM ${task} LEFT JOIN ${outcome} ON outcome.task_id = task.id
       WHERE task.id = ANY($1::text[])`,
-    outcome: `SELECT ${outcomeBody.list()} FROM ${outcome} WHERE task_id = $1`,
     /**
      * A row for each open question of a task, or one row without a question: first the task's own questions, then those of the tasks below
      * it. With `OFFSET 0` these are looked up one by one, even if Postgres does not know yet how many questions are open.
@@ -61,39 +40,8 @@ export function readStatements(names: Names) {
       ) AS input ON true
       LEFT JOIN ${task} AS asker ON asker.id = input.asker_id AND asker.${unfinished}
       WHERE task.id = $1 ORDER BY input.asker_id NULLS FIRST, input.place`,
-    /** A wire id that equals the id is not stored twice. */
-    idByWireId: `SELECT id FROM ${task} WHERE generation = $1 AND scope = $2 AND wire_id = $3 AND wire_id IS NOT NULL
-      UNION ALL SELECT id FROM ${task} WHERE id = $3 AND wire_id IS NULL AND generation = $1 AND scope = $2 LIMIT 1`,
-    /** From the first element of each pair on, below the second. */
-    keyed: `SELECT keyed.id, keyed.idempotency_key
-      FROM unnest($2::text[], $3::text[]) AS range (first, last) CROSS JOIN LATERAL (
-        SELECT id, idempotency_key FROM ${task}
-        WHERE coalesce(principal, '') = $1 AND idempotency_key IS NOT NULL
-          AND idempotency_key >= range.first AND idempotency_key < range.last
-        ORDER BY idempotency_key LIMIT $4) AS keyed
-      ORDER BY keyed.idempotency_key LIMIT $4`,
     requests: `SELECT task_id, ${requestTable.list()} FROM ${request} WHERE task_id = ANY($1::text[])`,
-    /** Gets the length of a text without reading the text. */
-    journal: `SELECT ${journalHead.list()},
-        coalesce(octet_length(request), 0) + coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0) AS bytes
-      FROM ${journal} WHERE task_id = $1 AND key >= $2 ORDER BY key LIMIT $3`,
-    journalEnds: `SELECT ${journalEnd.list()} FROM ${journal} WHERE task_id = $1 AND key = ANY($2::text[])`,
-    journalEntry: `SELECT ${journalEntry.list()} FROM ${journal} WHERE task_id = $1 AND key = $2`,
-    lines: `SELECT ${lineTable.list()} FROM ${line} WHERE task_id = $1 AND list = $2 AND seq > $3 ORDER BY seq LIMIT $4`,
-    piece: `SELECT ${pieceBody.list()} FROM ${piece} WHERE task_id = $1 AND key = $2 AND seq = $3`,
-    owned: newest(`generation = $1 AND ${ofPrincipal("$2")}`, ["$3", "$4", "$5"]),
-    ofScope: newest("generation = $1 AND scope = $2 AND scope <> ''", ["$3", "$4", "$5"]),
-    ownedOfScope: newest(`generation = $1 AND scope = $2 AND scope <> '' AND ${ofPrincipal("$3")}`, [
-      "$4",
-      "$5",
-      "$6",
-    ]),
-    ofGeneration: newest(`generation = $1 AND ${isListed}`, ["$2", "$3", "$4"]),
-    /** Among all tasks: no client asks for these. */
-    ofUnlisted: newest(`generation = $1 AND NOT ${isListed}`, ["$2", "$3", "$4"]),
     unfinished: unfinishedTasks(names, "id > $1", "id", "$2"),
-    due: `SELECT id FROM ${task} WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at <= $1
-      ORDER BY sweep_at LIMIT $2`,
     /** After the first time and up to the second, at which no wait ends by itself. */
     nextSweep: `SELECT least(
       (SELECT min(sweep_at) FROM ${task} WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at > $1 AND sweep_at <= $2),
@@ -102,10 +50,6 @@ export function readStatements(names: Names) {
     /** The handlers of queued tasks: of claimable ones, for each owner, and of waiting ones. */
     queuedHandlers: `${withQueuedHandlers(names)} SELECT method, tool FROM ready UNION SELECT method, tool FROM waiting`,
     ownerHandlers: `SELECT handlers FROM ${owner} WHERE retired = 0`,
-    /** The queued tasks of a handler that are not blocked. Only needed for a tool that nobody has. */
-    queued: `SELECT id FROM ${task}
-      WHERE state = 'queued' AND blocked IS NULL AND method = $1 AND tool = $2 AND id > $3 ORDER BY id LIMIT $4`,
-    blocked: `SELECT id FROM ${task} WHERE ${isBlocked} AND method = $1 AND tool = $2 AND id > $3 ORDER BY id LIMIT $4`,
   };
 }
 

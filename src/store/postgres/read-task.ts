@@ -1,22 +1,49 @@
 import { HoldfastError } from "../../task/fault.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { type Read, type Reading, readInTurn } from "../dialect.ts";
 import { type Codec, idOf, type Row, toStored } from "../row.ts";
 import { recordIn } from "../tables/task.ts";
+import type { Database, Queries, SqlValue } from "./database.ts";
 import { messageOf } from "./postgres-error.ts";
-
-/** Sorts after every id, and after everything that a prefix of a key can be followed by. */
-export const behindAllTexts = "\u{10ffff}";
 
 /** Calls `read` on rows of one task. Throws `task_unreadable` if they are damaged. */
 export function readTask<T>(id: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    if (error instanceof HoldfastError) throw error;
-    throw new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${messageOf(error)}.`, {
-      cause: error,
-    });
+    throw unreadable(id, error);
   }
+}
+
+function unreadable(id: string, error: unknown): HoldfastError {
+  if (error instanceof HoldfastError) return error;
+  return new HoldfastError("task_unreadable", `Task ${id} cannot be read: ${messageOf(error)}.`, {
+    cause: error,
+  });
+}
+
+/** Runs a read, or statements that change something. */
+export function inTurn<T>(queries: Queries, reading: Reading<T>): Promise<T> {
+  return readInTurn((sql, values) => queries.query(sql, values as readonly SqlValue[]), reading);
+}
+
+/** The reads of an open store; `open` throws unless it is. */
+export function readsOf(open: () => Pick<Database, "read" | "codecs">): Read {
+  return async (reading, task) => {
+    const database = open();
+    try {
+      return await readInTurn(
+        (sql, values) => database.read(sql, values as readonly SqlValue[]),
+        reading(database.codecs.reading),
+      );
+    } catch (error) {
+      if (task !== undefined) throw unreadable(task, error);
+      if (error instanceof HoldfastError) throw error;
+      throw new HoldfastError("store_failed", `The database cannot be read: ${messageOf(error)}.`, {
+        cause: error,
+      });
+    }
+  };
 }
 
 /** The record of a row that begins with `recordColumns`. Throws `task_unreadable` if it is no valid record. */
@@ -35,30 +62,4 @@ export function recordIfReadable(row: Row, codec: Codec): TaskRecord | undefined
   } catch {
     return undefined;
   }
-}
-
-/**
- * Up to `limit` tasks. Those whose rows cannot be read do not make a page shorter. `page` gets the rows after one, or from the beginning
- * without one.
- */
-export async function readableTasks<Task>(
-  limit: number,
-  page: (after: Row | undefined, limit: number) => Promise<readonly Row[]>,
-  read: (row: Row) => Task,
-): Promise<Task[]> {
-  const tasks: Task[] = [];
-  for (let last: Row | undefined; tasks.length < limit;) {
-    const wanted = limit - tasks.length;
-    const rows = await page(last, wanted);
-    for (const row of rows) {
-      try {
-        tasks.push(read(row));
-      } catch {
-        // A claim, a wake or a reclaim reports it.
-      }
-    }
-    if (rows.length < wanted) break;
-    last = rows.at(-1);
-  }
-  return tasks;
 }

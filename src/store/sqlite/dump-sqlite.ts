@@ -4,41 +4,17 @@ import { pathToFileURL } from "node:url";
 import type { DatabaseSync } from "node:sqlite";
 import { assertNodeVersion } from "../../task/package.ts";
 import { type DumpSetup, dumpSource, type DumpSource, type MadeDump } from "../dump.ts";
-import {
-  columnList,
-  contentTables,
-  type DumpRow,
-  type DumpTable,
-  rowOf,
-  taskParts,
-  taskTable,
-  wholeTables,
-} from "../dump-tables.ts";
-import { type LoadMark, notEmpty, otherLoad, refuseWhileLoading } from "../load-mark.ts";
+import type { Query, Reading } from "../dialect.ts";
+import { columnList, type DumpRow, type DumpTable, rowOf, taskTable } from "../dump-tables.ts";
+import { type LoadMark, refuseWhileLoading } from "../load-mark.ts";
+import { loadSql, TableTarget } from "../load-target.ts";
 import { connect } from "./connect.ts";
-import { beginWrite, Statements, unusable } from "./statements.ts";
+import { Statements, unusable } from "./statements.ts";
 import { databasePath, existingDatabase, refuseToReplace } from "./open-file.ts";
-import {
-  createLoadMark,
-  dropLoadMark,
-  insertLoadMark,
-  loadMark,
-  moveLoadMark,
-  markOriginal,
-  type Original,
-} from "./original-mark.ts";
+import { loadMark, marksOriginal, type Original } from "./original-mark.ts";
 import { assertMigrated } from "./schema.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import {
-  beginLoad,
-  checkDump,
-  type CheckedDump,
-  type LoadBatch,
-  loadDump,
-  type LoadSetup,
-  type LoadTarget,
-  markFor,
-} from "../load.ts";
+import { beginLoad, checkDump, type CheckedDump, loadDump, type LoadSetup, markFor } from "../load.ts";
 import { keepClosed } from "./open-database.ts";
 import { isAnyLocked } from "./sqlite-owners.ts";
 import { createFile } from "./private-files.ts";
@@ -162,14 +138,16 @@ async function targetAt(database: string, checked: CheckedDump, beside: boolean)
 }
 
 /** The database that is filled. */
-class SqliteTarget implements LoadTarget {
-  readonly #database: string;
+class SqliteTarget extends TableTarget {
   readonly #db: DatabaseSync;
   readonly #sql: Statements;
   readonly #original: Original | undefined;
 
   constructor(database: string, db: DatabaseSync, original: Original | undefined) {
-    this.#database = database;
+    super(
+      database,
+      loadSql((table) => table, "sqlite"),
+    );
     this.#db = db;
     this.#sql = new Statements(db);
     this.#original = original;
@@ -179,65 +157,21 @@ class SqliteTarget implements LoadTarget {
     return loadMark(this.#sql);
   }
 
-  async begin({ dump, lines }: LoadMark): Promise<void> {
-    this.#inTransaction(() => {
-      if (this.#sql.get(selectContent) !== undefined) throw notEmpty(this.#database);
-      this.#db.exec(createLoadMark);
-      this.#sql.run(insertLoadMark, dump, lines);
-    });
-  }
-
-  async ids(after: string, upTo: string | undefined, limit: number): Promise<readonly string[]> {
-    const end = upTo ?? null;
-    return this.#sql.all(selectIds, after, end, end, limit).map(([id]) => String(id));
-  }
-
-  async write({ removes, empties, rows, from, to }: LoadBatch): Promise<void> {
-    this.#inTransaction(() => {
-      if (this.#sql.run(moveLoadMark, to.dump, to.lines, from.dump, from.lines) !== 1) throw otherLoad();
-      for (const id of removes) for (const statement of removals) this.#sql.run(statement, id);
-      if (empties) for (const { name } of wholeTables) this.#sql.run(`DELETE FROM ${name}`);
-      for (const [table, each] of rows) this.#insert(table, each);
-    });
-  }
-
-  async open(): Promise<void> {
-    this.#inTransaction(() => {
-      this.#db.exec(dropLoadMark);
-      markOriginal(this.#db, this.#original);
-    });
-  }
-
   close(): void {
     this.#db.close();
   }
 
-  #insert(table: DumpTable, rows: readonly DumpRow[]): void {
-    const places = table.columns.map(() => "?").join(", ");
-    const insert = `INSERT INTO ${table.name} (${columnList(table)}) VALUES (${places})`;
-    for (const row of rows) this.#sql.run(insert, ...table.columns.map(({ name }) => row[name] ?? null));
+  protected async transaction<T>(reading: Reading<T>): Promise<T> {
+    return this.#sql.transaction(turnMs, () => this.#sql.read(reading));
   }
 
-  #inTransaction(write: () => void): void {
-    beginWrite(this.#db, turnMs);
-    try {
-      write();
-      this.#db.exec("COMMIT");
-    } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
-      throw error;
-    }
+  protected insert(table: DumpTable, rows: readonly DumpRow[]): Iterable<Query> {
+    const places = table.columns.map(() => "?").join(", ");
+    const sql = `INSERT INTO ${table.name} (${columnList(table)}) VALUES (${places})`;
+    return rows.map((row) => ({ sql, values: table.columns.map(({ name }) => row[name] ?? null) }));
+  }
+
+  protected finish(): Iterable<Query> {
+    return marksOriginal(this.#original);
   }
 }
-
-const selectIds = "SELECT id FROM task WHERE id > ? AND (? IS NULL OR id <= ?) ORDER BY id LIMIT ?";
-
-/** A task goes last. */
-const removals = [
-  ...taskParts.map(({ name }) => `DELETE FROM ${name} WHERE task_id = ?`),
-  `DELETE FROM ${taskTable.name} WHERE id = ?`,
-];
-
-const selectContent = contentTables
-  .map(({ name }) => `SELECT 1 FROM (SELECT 1 FROM ${name} LIMIT 1)`)
-  .join(" UNION ALL ");

@@ -19,7 +19,7 @@ import type { ChangeLog } from "./change-log.ts";
 import { applyLimitHere } from "./sqlite-limits.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
 import { isFaultOfOneStatement, isRefusedForGood, messageOf } from "./sqlite-error.ts";
-import { SqliteReportTable } from "./sqlite-reports.ts";
+import { writeReport } from "./admin-sql.ts";
 import { SqliteTables } from "./sqlite-tables.ts";
 import type { CommandAnswer, WriterCommand, WriterResult } from "./writer-connection.ts";
 import { readTask, type Statements } from "./statements.ts";
@@ -47,7 +47,6 @@ export class GroupWriter {
   readonly #tables: SqliteTables;
   readonly #sessions: SqliteSessions;
   readonly #messages: SqliteMessages;
-  readonly #reports: SqliteReportTable;
 
   /** `place` names the database in messages. Without a log, the caller itself tells other owners what was committed. */
   constructor(
@@ -69,7 +68,6 @@ export class GroupWriter {
     this.#ownerWrites = new OwnerWrites(statements);
     this.#sessions = new SqliteSessions(statements);
     this.#messages = new SqliteMessages(statements, owner);
-    this.#reports = new SqliteReportTable(statements, owner);
   }
 
   /**
@@ -122,7 +120,7 @@ export class GroupWriter {
       case "left_pieces":
         return { result: { ok: true, count: this.#deleteLeft(command.ids) }, changes: [] };
       case "report":
-        this.#reports.write(command);
+        writeReport(this.#sql, this.#owner, command);
         return { result: { ok: true }, changes: [] };
       default:
         return this.#applyToTasks(command);
@@ -278,7 +276,7 @@ export class SqliteSessions {
   /** Encryptions of the same state differ, so what is stored is compared opened. */
   #update(id: string, state: string, before: string): boolean {
     const { codec } = this.#sql;
-    const row = this.#sql.get(sql.selectSession, toStored(id));
+    const row = this.#sql.get(sql.taskStatements.session, toStored(id));
     const known = row === undefined ? undefined : unlessUndecrypted(() => sessionTable.read(id, row, codec));
     if (known?.state !== before) return false;
     return this.#sql.run(sql.insertSession, ...sessionTable.values(id, { ...known, state }, codec)) > 0;

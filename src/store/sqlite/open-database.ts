@@ -22,6 +22,8 @@ import { assertNodeVersion } from "../../task/package.ts";
 import type { StoredTasks } from "../export-journal.ts";
 import type { KeyRing } from "../encryption-keys.ts";
 import { Protection } from "../protection.ts";
+import { entryOf, secretsOf, unfinishedIn } from "../task-reads.ts";
+import { taskStatements } from "./sql.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 
 /** The schema and patience of a start. */
@@ -186,7 +188,10 @@ async function readOnce<T>(
     assertMigrated(db, file);
     const reader = new SqliteReader(new Statements(db));
     db.exec("BEGIN");
-    const sealing = await Protection.readOnly(reader.secrets, keys);
+    const sealing = await Protection.readOnly(
+      (name) => reader.read(() => secretsOf(taskStatements, name)),
+      keys,
+    );
     if (sealing !== undefined) reader.encrypt(sealing);
     return await read(storedTasks(reader));
   } finally {
@@ -201,8 +206,9 @@ function storedTasks(reader: SqliteReader): StoredTasks {
     snapshot: (id, isVisible = () => true) => of(id, () => reader.snapshot(id, isVisible)),
     request: (id) => of(id, () => reader.request(id)),
     journal: (id, from, limit) => of(id, () => reader.journal(id, from, limit)),
-    journalEntry: (id, key) => of(id, () => reader.journalEntry(id, key)),
-    unfinished: async (after, limit) => reader.unfinished(after, limit),
+    journalEntry: (id, key) => of(id, () => reader.read((codec) => entryOf(taskStatements, codec, id, key))),
+    unfinished: async (after, limit) =>
+      reader.read((codec) => unfinishedIn(taskStatements, codec, after, limit)),
   };
 }
 

@@ -2,8 +2,9 @@ import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { hostname } from "node:os";
 import { HoldfastError } from "../../task/fault.ts";
-import { refuseWhileLoading, type LoadMark } from "../load-mark.ts";
-import { columnsOf, text, integerOrNull } from "../row.ts";
+import type { Query } from "../dialect.ts";
+import { type LoadMark, loadMarkSql, loadTable, markIn, refuseWhileLoading } from "../load-mark.ts";
+import { columnsOf, text } from "../row.ts";
 import { connect, primaryCode, sqliteCode } from "./connect.ts";
 import { Statements, unusable } from "./statements.ts";
 import { describeOwners, isAnyLocked, isLocked, type KnownOwner, SqliteOwners } from "./sqlite-owners.ts";
@@ -20,24 +21,21 @@ export interface Original {
 const busyMs = 1_000;
 
 // The mark is a separate table, only in restored databases: no schema contains it, so that backups of all versions can have one.
-const createMark = `
-  DROP TABLE IF EXISTS restored_from;
-  CREATE TABLE restored_from (host TEXT NOT NULL, path TEXT NOT NULL, file TEXT NOT NULL) STRICT;`;
+const createMark =
+  "CREATE TABLE restored_from (host TEXT NOT NULL, path TEXT NOT NULL, file TEXT NOT NULL) STRICT";
 const insertMark = "INSERT INTO restored_from (host, path, file) VALUES (?, ?, ?)";
-const selectIsMarked = "SELECT name FROM sqlite_schema WHERE name = 'restored_from'";
+const selectTable = "SELECT name FROM sqlite_schema WHERE name = ?";
 const selectMark = "SELECT host, path, file FROM restored_from";
 const dropMark = "DROP TABLE IF EXISTS restored_from";
 
 const at = columnsOf(["host", "path", "file"]);
 
-/** Marks a database as a copy of the original; undefined: it may run beside the original. */
-export function markOriginal(db: DatabaseSync, original: Original | undefined): void {
-  if (original === undefined) {
-    db.exec(dropMark);
-    return;
-  }
-  db.exec(createMark);
-  db.prepare(insertMark).run(original.host, original.path, original.file);
+/** What marks a database as a copy of the original; undefined: it may run beside the original. */
+export function marksOriginal(original: Original | undefined): readonly Query[] {
+  const drop = { sql: dropMark, values: [] };
+  if (original === undefined) return [drop];
+  const { host, path, file } = original;
+  return [drop, { sql: createMark, values: [] }, { sql: insertMark, values: [host, path, file] }];
 }
 
 /**
@@ -86,7 +84,7 @@ function originalIn(path: string): Original | undefined {
 function readMark(db: DatabaseSync, path: string): Original | undefined {
   const statements = new Statements(db);
   refuseWhileLoading(path, loadMark(statements) !== undefined);
-  if (statements.get(selectIsMarked) === undefined) return undefined;
+  if (statements.get(selectTable, "restored_from") === undefined) return undefined;
   const row = statements.get(selectMark);
   if (row === undefined) return undefined;
   return { host: text(row, at.host), path: text(row, at.path), file: text(row, at.file) };
@@ -119,20 +117,7 @@ function withDatabase<T>(path: string, readOnly: boolean, use: (db: DatabaseSync
   }
 }
 
-// The mark is a separate table, only in a database that a dump is being loaded into: servers do not open one that has it.
-export const createLoadMark = "CREATE TABLE loading (dump TEXT NOT NULL, lines INTEGER) STRICT";
-export const insertLoadMark = "INSERT INTO loading (dump, lines) VALUES (?, ?)";
-export const moveLoadMark = "UPDATE loading SET dump = ?, lines = ? WHERE dump = ? AND lines IS ?";
-export const dropLoadMark = "DROP TABLE loading";
-const selectIsLoading = "SELECT name FROM sqlite_schema WHERE name = 'loading'";
-const selectLoadMark = "SELECT dump, lines FROM loading";
-
-const loadingAt = columnsOf(["dump", "lines"]);
-
 export function loadMark(statements: Statements): LoadMark | undefined {
-  if (statements.get(selectIsLoading) === undefined) return undefined;
-  const row = statements.get(selectLoadMark);
-  return row === undefined
-    ? undefined
-    : { dump: text(row, loadingAt.dump), lines: integerOrNull(row, loadingAt.lines) };
+  if (statements.get(selectTable, loadTable) === undefined) return undefined;
+  return statements.read(markIn(loadMarkSql(loadTable, "sqlite")));
 }

@@ -59,33 +59,3 @@ function recordWithId(row: Row, codec: Codec): TaskRecord {
   if (toStored(task.id) !== row[idAt]) throw new Error(`the id ${task.id} is damaged`);
   return task;
 }
-
-/** SQLite sorts every blob after all texts. */
-export const behindAllTexts = new Uint8Array();
-
-/**
- * Up to `limit` tasks in the order of `page`, starting at the id `from`, of rows that begin with an id. Unreadable ones do not make a page
- * shorter.
- */
-export function readablePage<Task>(
-  from: SQLInputValue,
-  limit: number,
-  page: (from: SQLInputValue, limit: number) => readonly Row[],
-  read: (row: Row) => Task,
-): Task[] {
-  const tasks: Task[] = [];
-  for (let next = from; tasks.length < limit;) {
-    const wanted = limit - tasks.length;
-    const rows = page(next, wanted);
-    for (const row of rows) {
-      try {
-        tasks.push(read(row));
-      } catch {
-        // A claim, a wake or a reclaim reports it.
-      }
-    }
-    if (rows.length < wanted) break;
-    next = rows.at(-1)?.[0] ?? null;
-  }
-  return tasks;
-}

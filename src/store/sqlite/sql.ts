@@ -1,32 +1,19 @@
 import { generationNames } from "../../task/record.ts";
 import {
-  journalEnd,
   journalEntry,
-  journalHead,
   journalInput,
   keptEvent,
-  lineTable,
   messageTable,
-  outcomeBody,
-  pieceBody,
   smallOutcome,
   queuedMessage,
   requestTable,
 } from "../tables/of-task.ts";
 import { insertInto, upsertInto } from "../tables/statements.ts";
 import { rowStatements } from "../tables/writes.ts";
-import { personKeys } from "../secrets.ts";
+import { taskSql } from "../task-reads.ts";
+import { tables } from "./admin-sql.ts";
 import { sessionTable } from "../tables/tables.ts";
-import {
-  finished,
-  isBlocked,
-  isReady,
-  isTried,
-  isWaiting,
-  recordList,
-  taskTable,
-  unfinished,
-} from "../tables/task.ts";
+import { finished, isReady, isTried, isWaiting, recordList, taskTable, unfinished } from "../tables/task.ts";
 
 // One constant per operation. Conditions repeat those of the partial indexes word for word, or SQLite could not use them.
 // With INDEXED BY, a statement that cannot use its index fails to prepare. That rules out neither a sort nor a search by
@@ -36,17 +23,11 @@ const allOfTask = recordList();
 /** With a plain parameter, SQLite would prepare the statement again at each bind, which costs ten times as much as most statements. */
 const atMost = "LIMIT ? + 0";
 
-export const selectTask = `SELECT ${allOfTask} FROM task WHERE id = ?`;
+export const taskStatements = taskSql(tables, "sqlite");
 
 export const selectTaskByIdempotencyKey = `
   SELECT ${allOfTask} FROM task INDEXED BY task_idempotency
   WHERE coalesce(principal, '') = ? AND idempotency_key = ?`;
-
-/** From the first value on, below the second. */
-export const selectKeyed = `
-  SELECT id, idempotency_key FROM task INDEXED BY task_idempotency
-  WHERE coalesce(principal, '') = ? AND idempotency_key IS NOT NULL AND idempotency_key >= ? AND idempotency_key < ?
-  ORDER BY idempotency_key ${atMost}`;
 
 /** One row per open input, or one without input: a single statement, so one consistent view. */
 export const selectTaskWithInputs = `
@@ -69,53 +50,7 @@ export const selectChildInputs = `
 /** Without a large one, of which it gets only the size. */
 export const selectSmallOutcome = `SELECT ${smallOutcome} FROM outcome WHERE task_id = ?`;
 
-export const selectOutcomeBody = `SELECT ${outcomeBody.list()} FROM outcome WHERE task_id = ?`;
-
 export const selectRequest = `SELECT ${requestTable.list()} FROM request WHERE task_id = ?`;
-
-/**
- * By key: an index by `place` would cost each journal write more than a sort costs its reader. `octet_length` reads no text; `length` would.
- */
-export const selectJournal = `
-  SELECT ${journalHead.list()},
-    coalesce(octet_length(request), 0) + coalesce(octet_length(value), 0) + coalesce(octet_length(error), 0) AS bytes
-  FROM journal WHERE task_id = ? AND key >= ? ORDER BY key ${atMost}`;
-
-export const selectJournalEnd = `SELECT ${journalEnd.list()} FROM journal WHERE task_id = ? AND key = ?`;
-
-export const selectJournalEntry = `SELECT ${journalEntry.list()} FROM journal WHERE task_id = ? AND key = ?`;
-
-/** `IS`, since a null principal is one like any other. Leaves out what is over before the limit counts. */
-export const selectOwned = `
-  SELECT ${allOfTask} FROM task INDEXED BY task_owner
-  WHERE generation = ? AND principal IS ? AND id < ?
-    AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
-  ORDER BY id DESC ${atMost}`;
-
-/** The same for one scope; for all principals if the third value says so. */
-export const selectOfScope = `
-  SELECT ${allOfTask} FROM task INDEXED BY task_scope
-  WHERE scope <> '' AND generation = ? AND scope = ? AND (? OR principal IS ?) AND id < ?
-    AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
-  ORDER BY id DESC ${atMost}`;
-
-/** The same for all principals. */
-export const selectOfGeneration = `
-  SELECT ${allOfTask} FROM task INDEXED BY task_generation
-  WHERE generation = ? AND id < ? AND NOT (${finished} AND sweep_at IS NOT NULL AND sweep_at <= ?)
-  ORDER BY id DESC ${atMost}`;
-
-export const selectUnfinished = `
-  SELECT ${allOfTask} FROM task INDEXED BY task_unfinished
-  WHERE ${unfinished} AND id > ? ORDER BY id ${atMost}`;
-
-/** The queued tasks of a handler that are not blocked. Only needed for a tool that nobody has. */
-export const selectQueued = `
-  SELECT id FROM task INDEXED BY task_unfinished
-  WHERE ${unfinished} AND state = 'queued' AND blocked IS NULL AND method = ? AND tool = ? AND id > ? ORDER BY id ${atMost}`;
-
-export const selectBlocked = `
-  SELECT id FROM task INDEXED BY task_blocked WHERE ${isBlocked} AND method = ? AND tool = ? AND id > ? ORDER BY id ${atMost}`;
 
 const isRunning = `${unfinished} AND state = 'running'`;
 
@@ -194,9 +129,6 @@ export const selectKnownEvent = `
   SELECT 1 FROM event INDEXED BY event_dedupe WHERE task_id = ? AND dedupe_id IS NOT NULL AND dedupe_id = ?`;
 export const countEvents =
   "SELECT count(*) AS count FROM event INDEXED BY event_kept WHERE task_id = ? AND value IS NOT NULL";
-export const selectLines = `
-  SELECT ${lineTable.list()} FROM line WHERE task_id = ? AND list = ? AND seq > ? ORDER BY seq ${atMost}`;
-export const selectPiece = `SELECT ${pieceBody.list()} FROM piece WHERE task_id = ? AND key = ? AND seq = ?`;
 /** The next task that has pieces, and whether it exists. */
 export const selectPieceOwner = `
   SELECT task_id, EXISTS (SELECT 1 FROM task WHERE id = task_id) FROM piece WHERE task_id > ? ORDER BY task_id LIMIT 1`;
@@ -228,10 +160,6 @@ export const selectLastChange = "SELECT max(seq) AS seq FROM change";
 export const selectChanges =
   "SELECT seq, owner, task_id, version, session, message FROM change WHERE seq > ? ORDER BY seq";
 
-export const selectDue = `
-  SELECT id FROM task INDEXED BY task_due
-  WHERE ${unfinished} AND sweep_at IS NOT NULL AND sweep_at <= ? ORDER BY sweep_at, id ${atMost}`;
-
 export const selectDeletable = `
   SELECT id FROM task INDEXED BY task_deletable
   WHERE ${finished} AND sweep_at IS NOT NULL AND sweep_at <= ? ORDER BY sweep_at, id ${atMost}`;
@@ -260,10 +188,7 @@ export function updateTask(columns: readonly string[]): string {
   return text;
 }
 
-export const selectAnyTask = "SELECT 1 FROM task WHERE id > '' LIMIT 1";
 export const selectSecret = "SELECT value FROM secret WHERE name = ?";
-export const selectSecrets = `SELECT name, value FROM secret WHERE name < '${personKeys}'`;
-export const selectSecretsIn = "SELECT name, value FROM secret WHERE name >= ? AND name < ?";
 export const selectHasTask = "SELECT 1 FROM task WHERE id = ?";
 export const insertMessage = insertInto(messageTable);
 export const countMessages = "SELECT count(*) AS count FROM message WHERE task_id = ?";
@@ -273,8 +198,6 @@ const isTaken = "(owner IS NULL OR owner = ?)";
 export const selectMessages = `SELECT ${queuedMessage.list()} FROM message WHERE task_id = ? AND ${isTaken} ORDER BY seq ${atMost}`;
 export const deleteMessagesTo = `DELETE FROM message WHERE task_id = ? AND ${isTaken} AND seq <= ?`;
 export const deleteMessagesOfOwner = "DELETE FROM message INDEXED BY message_owner WHERE owner = ?";
-
-export const deleteAllPieces = "DELETE FROM piece WHERE task_id = ?";
 
 /** The changes of rows that commands write. */
 export const rows = rowStatements(({ sqlite }) => sqlite);
@@ -294,11 +217,6 @@ export const countTasksOf = `
   SELECT count(*) FILTER (WHERE ${unfinished}) AS unfinished, count(*) AS retained FROM task INDEXED BY task_owner
   WHERE generation IN (${generationNames.map((name) => `'${name}'`).join(", ")}) AND principal = ? AND parent IS NULL`;
 
-export const selectIdByWireId = `
-  SELECT id FROM task INDEXED BY task_wire_id WHERE wire_id IS NOT NULL AND generation = ?1 AND scope = ?2 AND wire_id = ?3
-  UNION ALL SELECT id FROM task WHERE id = ?3 AND wire_id IS NULL AND generation = ?1 AND scope = ?2 LIMIT 1`;
-
-export const selectSession = `SELECT ${sessionTable.list()} FROM session WHERE id = ?`;
 export const insertSession = upsertInto(sessionTable);
 export const extendSession = "UPDATE session SET expires_at = ? WHERE id = ? AND expires_at < ?";
 export const deleteSession = "DELETE FROM session WHERE id = ?";
@@ -319,11 +237,3 @@ export const countSessionsOfPrincipal = `
   SELECT count(*) AS count FROM session INDEXED BY session_principal WHERE principal IS ?`;
 export const selectSessionHolders = `
   SELECT principal, count(*) AS count FROM session INDEXED BY session_principal GROUP BY principal`;
-
-export const selectTasksOfRequest = `
-  SELECT task_id FROM request INDEXED BY request_session
-  WHERE session IS NOT NULL AND session = ? AND request_id = ? ORDER BY task_id DESC ${atMost}`;
-
-export const selectTasksOfSession = `
-  SELECT request.task_id FROM request INDEXED BY request_session JOIN task ON task.id = request.task_id
-  WHERE request.session IS NOT NULL AND request.session = ? AND task.${unfinished} ${atMost}`;

@@ -14,7 +14,8 @@ import { columnsOf, idOf, type Row, textOrStored, toStored } from "../row.ts";
 import * as sql from "./sql.ts";
 import type { Renewal } from "../store.ts";
 import { ChangeLogReader, gap, type LoggedChanges } from "./change-log.ts";
-import { SqliteAdmin } from "./sqlite-admin.ts";
+import { pausedTools } from "../admin-reads.ts";
+import { adminStatements } from "./admin-sql.ts";
 
 // A lock is an open transaction on an empty SQLite database. SQLite's locks work between processes on every platform. The kernel
 // releases them when their process ends for any reason; a stopped process keeps its locks.
@@ -243,7 +244,7 @@ export function othersIn(
   const others = all.filter(({ id }) => id !== own);
   const drainUntil = all.find(({ id }) => id === own)?.drainUntil ?? null;
   const gone = others.filter(({ id }) => !lives(id)).map(({ id }) => id);
-  const paused = new SqliteAdmin(statements).paused().map(({ tool }) => tool);
+  const paused = statements.read(pausedTools(adminStatements)).map(({ tool }) => tool);
   return {
     ...(paused.length > 0 && { paused }),
     ...(drainUntil !== null && { drainUntil }),

@@ -12,9 +12,11 @@ import type { KnownRecords, SqliteUsage } from "./known-records.ts";
 import { readTask, recordOf, type Statements } from "./statements.ts";
 import { isKeyTaken } from "./sqlite-error.ts";
 import * as sql from "./sql.ts";
-import { SqliteBulk } from "./sqlite-bulk.ts";
+import { bulkStatements, outboxStatements } from "./admin-sql.ts";
+import { bulkJobIn } from "../admin-reads.ts";
+import { dueDeliveries } from "../outbox-reads.ts";
+import { deliveriesIn } from "../tables/tables.ts";
 import { OwnerWrites, SqliteOwners } from "./sqlite-owners.ts";
-import { SqliteOutboxTable } from "./sqlite-outbox.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 import { readableTasks } from "./readable-rows.ts";
 
@@ -30,8 +32,6 @@ export class SqliteTables implements TaskTables {
   readonly #owners: SqliteOwners;
   readonly #ownerWrites: OwnerWrites;
   readonly #lives: (owner: string) => boolean;
-  readonly #outbox: SqliteOutboxTable;
-  readonly #bulk: SqliteBulk;
 
   /** `lives` tells whether an owner lives. */
   constructor(
@@ -47,22 +47,20 @@ export class SqliteTables implements TaskTables {
     this.#owners = new SqliteOwners(statements);
     this.#ownerWrites = new OwnerWrites(statements);
     this.#lives = lives;
-    this.#outbox = new SqliteOutboxTable(statements);
-    this.#bulk = new SqliteBulk(statements);
   }
 
   task(id: string): TaskRecord | undefined {
     const known = this.#records.get(id, this.#sql.codec);
     if (known !== undefined) return known;
     return readTask(id, () => {
-      const row = this.#sql.get(sql.selectTask, toStored(id));
+      const row = this.#sql.get(sql.taskStatements.task, toStored(id));
       return row === undefined ? undefined : recordOf(row, this.#sql.codec);
     });
   }
 
   entry(id: string, key: string): JournalEntry | undefined {
     return readTask(id, () => {
-      const row = this.#sql.get(sql.selectJournalEntry, toStored(id), toStored(key));
+      const row = this.#sql.get(sql.taskStatements.journalEntry, toStored(id), toStored(key));
       return row === undefined ? undefined : journalEntry.read(id, row, this.#sql.codec);
     });
   }
@@ -129,9 +127,17 @@ export class SqliteTables implements TaskTables {
       const row = this.#sql.get(sql.selectSecret, secret);
       return { secret: row && text(row, secretAt.value) };
     }
-    if (bulkJob !== undefined) return { bulkJob: this.#bulk.get(bulkJob) };
-    if (deliveries) return { deliveries: this.#outbox.deliveries(deliveries) };
-    return excess ? { excess: this.#outbox.excess(excess) } : {};
+    if (bulkJob !== undefined) {
+      const row = this.#sql.get(bulkStatements.job, toStored(bulkJob));
+      return { bulkJob: row && bulkJobIn(row, this.#sql.codec) };
+    }
+    if (deliveries) {
+      const due = dueDeliveries(outboxStatements, deliveries);
+      return { deliveries: deliveriesIn(this.#sql.all(due.sql, ...due.values)) };
+    }
+    if (!excess) return {};
+    const rows = this.#sql.all(outboxStatements.excess, excess.before, excess.most, excess.limit);
+    return { excess: rows.map(([seq]) => Number(seq)) };
   }
 
   write(write: TableWrite): boolean {
@@ -170,6 +176,9 @@ export class SqliteTables implements TaskTables {
   /** An id of the server's own, which is the wire id as well, is practically never taken. */
   #isWireIdTaken({ id, wireId, generation, scope }: TaskRecord): boolean {
     if (wireId === id && isTaskId(id)) return false;
-    return this.#sql.get(sql.selectIdByWireId, generation, toStored(scope), toStored(wireId)) !== undefined;
+    return (
+      this.#sql.get(sql.taskStatements.idByWireId, generation, toStored(scope), toStored(wireId)) !==
+      undefined
+    );
   }
 }

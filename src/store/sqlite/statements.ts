@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { isBusy, messageOf } from "./sqlite-error.ts";
 import { primaryCode, sqliteCode } from "./connect.ts";
+import type { Reading, Value } from "../dialect.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { type Codec, idOf, inClear, type Row } from "../row.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -88,11 +89,19 @@ export class Statements {
     return this.rows(sql).all(...values);
   }
 
+  read<T>(reading: Reading<T>): T {
+    for (let step = reading.next(); ;) {
+      if (step.done === true) return step.value;
+      const { sql, values } = step.value;
+      step = reading.next(this.all(sql, ...values.map(bindable)));
+    }
+  }
+
   /** Returns the number of rows that it changed. */
   run(sql: string, ...values: SQLInputValue[]): number {
     let statement = this.#writes.get(sql);
     if (statement === undefined) {
-      statement = this.db.prepare(sql);
+      statement = this.#prepare(sql);
       this.#writes.set(sql, statement);
     }
     return Number(statement.run(...values).changes);
@@ -102,13 +111,24 @@ export class Statements {
   rows(sql: string): RowStatement {
     const known = this.#reads.get(sql);
     if (known !== undefined) return known;
-    const statement = this.db.prepare(sql);
+    const statement = this.#prepare(sql);
     statement.setReturnArrays(true);
     // Node's types only know rows as objects.
     const rows = statement as unknown as RowStatement;
     this.#reads.set(sql, rows);
     return rows;
   }
+
+  /** In statements of both kinds of databases, parameters are numbered as in Postgres. */
+  #prepare(sql: string): Pick<StatementSync, "run" | "setReturnArrays"> {
+    return this.db.prepare(sql.replaceAll("$", "?"));
+  }
+}
+
+function bindable(value: Value): SQLInputValue {
+  return typeof value === "object" && value !== null && !(value instanceof Uint8Array)
+    ? JSON.stringify(value)
+    : value;
 }
 
 /**

@@ -1,40 +1,31 @@
 import { setImmediate } from "node:timers/promises";
-import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
-import { assertCommand } from "../../task/command-shape.ts";
+import type { CommandResult, TaskCommand } from "../../task/command.ts";
 import { HoldfastError } from "../../task/fault.ts";
-import type { JournalEnd, JournalEntry } from "../../task/journal.ts";
 import type { ClaimingHandler, HandlerName, StoreOwner } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import { type AdminStore, type NodeReports, type QueueLength, summedByTool } from "../admin-store.ts";
-import type {
-  ArtifactPieces,
-  ChangeListener,
-  JournalPage,
-  KeyedTask,
-  QueuedPage,
-  Renewal,
-  StoreChanges,
-  TaskFilter,
-  TaskStore,
-  WireName,
-  ReserveMemory,
-  TaskLogs,
-} from "../store.ts";
-import { ChangeFeed, Lifecycle } from "../lifecycle.ts";
+import type { JournalPage, Renewal, ReserveMemory, StoreChanges, TaskStore } from "../store.ts";
+import { ChangeFeed } from "../lifecycle.ts";
 import type { LimitStore } from "../limits.ts";
 import type { MessageQueues, SessionCommand, SessionNews, SessionStore } from "../session-store.ts";
-import type { Outbox } from "../outbox.ts";
+import { limitPlacesOf } from "../limit-sql.ts";
+import { adminReads, reportsBetween } from "../admin-reads.ts";
+import { type Reading, rowOf } from "../dialect.ts";
+import { secretsOf, sessionReads } from "../task-reads.ts";
+import { type StoreParts, TableStore } from "../table-store.ts";
 import type { LoggedChanges } from "./change-log.ts";
 import type { OtherOwners } from "./sqlite-owners.ts";
 import { readTask } from "./statements.ts";
 import { messageOf } from "./sqlite-error.ts";
 import type { SqliteReader } from "./sqlite-reader.ts";
-import { bulkOf } from "./sqlite-bulk.ts";
-import { reportsOf } from "./sqlite-reports.ts";
+import * as sql from "./admin-sql.ts";
+import { limitStatements } from "./sqlite-limits.ts";
 import type { Sealing } from "../cipher.ts";
 import { LeftPieces } from "../left-pieces.ts";
-import { Protection } from "../protection.ts";
+import type { ProtectedStore } from "../protection.ts";
+import { type Codec, idOf } from "../row.ts";
 import { storedSecrets } from "../secrets.ts";
+import { taskStatements } from "./sql.ts";
 import type { Writer } from "./writer.ts";
 
 /** An open database: a file, or one in memory. */
@@ -62,91 +53,81 @@ export interface Publisher {
 /** How a store opens its database for an owner. */
 export type Opening = (owner: StoreOwner, publisher: Publisher) => OpenDatabase | Promise<OpenDatabase>;
 
+type Parts = OpenDatabase & StoreParts;
+
 /** Tasks in a SQLite database. */
-export class StoreOnSqlite implements TaskStore {
+export class StoreOnSqlite extends TableStore<Parts> implements TaskStore {
   readonly #place: string;
   readonly #opening: Opening;
-  readonly #feed = new ChangeFeed();
   readonly #sessionFeed = new ChangeFeed<SessionNews>();
-  readonly #lifecycle = new Lifecycle();
-  readonly #onCommit = new Set<(commands: number) => void>();
-  #database: OpenDatabase | undefined;
-  #leftPieces: LeftPieces | undefined;
-  #protection = new Protection();
 
   /** `place` names the database in messages. */
   constructor(place: string, opening: Opening) {
+    super(taskStatements, sql.outboxStatements);
     this.#place = place;
     this.#opening = opening;
   }
 
-  open(owner: StoreOwner): Promise<void> {
-    return this.#lifecycle.open(async () => {
-      const leftPieces = new LeftPieces({
-        some: async (ids) => (await this.#open().writer.write({ type: "left_pieces", ids })).count,
-        owners: (after) => this.#read((open) => open.pieceOwners(after)),
-      });
-      const database = await this.#opening(owner, {
-        committed: (changes, commands) => {
-          leftPieces.saw(changes);
-          this.#feed.publish(changes, "self");
-          if (commands > 0) for (const listener of this.#onCommit) listener(commands);
-        },
-        committedByOthers: ({ tasks, sessions }) => {
-          this.#feed.publish(tasks, "others");
-          this.#sessionFeed.publish(sessions, "others");
-        },
-      });
-      const { reader, writer } = database;
-      await this.#protection.begin({
-        secrets: storedSecrets(reader.secrets, (command) => writer.write(command)),
-        hasTasks: async () => reader.hasTasks(),
-        encrypt: (sealing) => database.encrypt(sealing),
-        close: () => database.close(),
-      });
-      this.#database = database;
-      this.#leftPieces = leftPieces;
+  protected async join(owner: StoreOwner): Promise<Parts> {
+    const leftPieces = new LeftPieces({
+      some: async (ids) => (await this.opened().writer.write({ type: "left_pieces", ids })).count,
+      owners: (after) => this.#read((open) => open.pieceOwners(after)),
     });
-  }
-
-  protect(protection: Protection): void {
-    this.#protection = protection;
-  }
-
-  close(): Promise<void> {
-    return this.#lifecycle.close(async () => {
-      const database = this.#database;
-      this.#database = undefined;
-      await database?.close();
+    const database = await this.#opening(owner, {
+      committed: (changes, commands) => {
+        leftPieces.saw(changes);
+        this.committed(changes, commands);
+      },
+      committedByOthers: ({ tasks, sessions }) => {
+        this.feed.publish(tasks, "others");
+        this.#sessionFeed.publish(sessions, "others");
+      },
     });
+    return { ...database, leftPieces };
   }
 
-  write<N extends TaskCommandName>(command: TaskCommand<N>): Promise<CommandResult<N>>;
-  async write(command: TaskCommand): Promise<CommandResult> {
-    const database = this.#open();
-    assertCommand(command);
-    const written = this.#protection.written(command);
-    if (written !== undefined) return written;
-    const result = this.#protection.shown(await database.writer.write(command));
-    if (command.type === "reclaim" && result.ok && "next" in result && result.next === null) {
+  protected protectedIn(database: Parts): Omit<ProtectedStore, "close"> {
+    const { reader, writer } = database;
+    return {
+      secrets: storedSecrets(
+        (name) => reader.read(() => secretsOf(this.sql, name)),
+        (command) => writer.write(command),
+      ),
+      hasTasks: async () => reader.read(() => rowOf(this.sql.anyTask, [], idOf)) !== undefined,
+      encrypt: (sealing) => database.encrypt(sealing),
+    };
+  }
+
+  protected async readFrom<T>(
+    { reader }: Parts,
+    reading: (codec: Codec) => Reading<T>,
+    task: string | undefined,
+  ): Promise<T> {
+    return this.#reading(() =>
+      task === undefined ? reader.read(reading) : readTask(task, () => reader.read(reading)),
+    );
+  }
+
+  protected async apply(database: Parts, command: TaskCommand): Promise<CommandResult> {
+    const result = await database.writer.write(command);
+    if (command.type === "reclaim" && result.ok && "next" in result && result.next === null)
       database.forget(command.owner);
-    }
     return result;
   }
 
   async setHandlers(handlers: readonly HandlerName[]): Promise<void> {
-    await this.#open().writer.write({ type: "handlers", handlers });
+    await this.opened().writer.write({ type: "handlers", handlers });
   }
 
   async renew(): Promise<Renewal> {
-    const database = this.#open();
+    const database = this.opened();
     const lost = database.writer.dead ?? (await database.lost?.());
     if (lost !== undefined) return { held: false, gone: [], others: 0, lost };
-    return this.#protection.renewed(() => this.#read(() => this.#open().others.renew()));
+    return this.protection.renewed(() => this.#reading(() => this.opened().others.renew()));
   }
 
   readonly sessions: SessionStore = {
-    get: (id) => this.#read((reader) => reader.session(id)),
+    ...sessionReads(taskStatements, this.read),
     put: async (session, room) => void (await this.#writeSessions({ type: "put_session", session, room })),
     update: async (id, state, before) =>
       (await this.#writeSessions({ type: "update_session", id, state, before })) > 0,
@@ -155,66 +136,45 @@ export class StoreOnSqlite implements TaskStore {
     deleteUnextended: async (ends) =>
       void (await this.#writeSessions({ type: "delete_unextended_sessions", ends })),
     deleteExpired: (now, limit) => this.#writeSessions({ type: "delete_expired_sessions", now, limit }),
-    tasksOf: (id, limit, requestId) => this.#read((reader) => reader.tasksOf(id, limit, requestId)),
     send: async (id, message) => void (await this.#writeSessions({ type: "send_to_session", id, message })),
     subscribe: (listener) => this.#sessionFeed.subscribe(listener),
   };
 
-  readonly logs: TaskLogs = {
-    read: (id, list, after, limit) => this.#readTask(id, (reader) => reader.lines(id, list, after, limit)),
-  };
-
-  readonly pieces: ArtifactPieces = {
-    read: (id, key, seq) => this.#readTask(id, (reader) => reader.piece(id, key, seq)),
-    deleteLeft: async () => (await this.#leftPieces?.deleteSome()) ?? false,
-  };
-
   readonly admin: AdminStore = {
-    tasks: (range, before, limit) => this.#read(({ admin }) => admin.tasks(range, before, limit)),
-    count: (range, most) => this.#read(({ admin }) => admin.count(range, most)),
-    endedTools: () => this.#read(({ admin }) => admin.endedTools()),
+    ...adminReads(sql.adminStatements, sql.bulkStatements, this.read),
     queues: async (most) => {
       const lengths = await this.#read((reader) => reader.queueLengths(most));
       return lengthsInTurns(() => this.#read(() => lengths.next()));
     },
-    actions: (taskId, before, limit) => this.#read(({ admin }) => admin.actions(taskId, before, limit)),
-    failedKeys: (taskId, limit) => this.#readTask(taskId, ({ admin }) => admin.failedKeys(taskId, limit)),
-    paused: () => this.#read(({ admin }) => admin.paused()),
-    causes: {
-      failed: (...page) => this.#read(({ admin }) => admin.failed(...page)),
-      first: (cause) => this.#read(({ admin }) => admin.firstOf(cause)),
-      names: (limit) => this.#read(({ admin }) => admin.causeNames(limit)),
-      marks: () => this.#read(({ admin }) => admin.marks()),
+  };
+
+  readonly reports: NodeReports = {
+    write: async (report, oldest) => {
+      await this.opened().writer.write({ type: "report", ...report, oldest });
     },
-    bulk: bulkOf((read) => this.#read(({ bulk }) => read(bulk))),
+    between: reportsBetween(sql.reportStatements, this.read),
+    owners: async (most) => {
+      const running = await this.read(() => sql.runningTasks(most));
+      return this.opened()
+        .others.living()
+        .map(({ id, drainUntil }) => ({ id, running: running.get(id) ?? 0, drainUntil }));
+    },
   };
-
-  readonly outbox: Outbox = {
-    nextDueAt: (hook) => this.#read(({ outbox }) => outbox.nextDueAt(hook)),
-    counts: (most) => this.#read(({ outbox }) => outbox.counts(most)),
-    ofTask: (taskId, lookedThrough) => this.#read(({ outbox }) => outbox.ofTask(taskId, lookedThrough)),
-    before: (seq, limit) => this.#read(({ outbox }) => outbox.before(seq, limit)),
-  };
-
-  readonly reports: NodeReports = reportsOf(
-    () => this.#open(),
-    (read) => this.#read(({ reports }) => read(reports)),
-  );
 
   readonly messages: MessageQueues = {
     put: async (taskId, message, maxMessages) => {
       const command = { type: "put_message", taskId, message, maxMessages } as const;
-      return (await this.#open().writer.write({ type: "messages", command })).put;
+      return (await this.opened().writer.write({ type: "messages", command })).put;
     },
     take: async (taskId, limit) => {
       const command = { type: "take_messages", taskId, limit } as const;
-      return (await this.#open().writer.write({ type: "messages", command })).taken;
+      return (await this.opened().writer.write({ type: "messages", command })).taken;
     },
   };
 
   readonly limits: LimitStore = {
-    call: async (call) => this.#open().writer.write({ type: "limits", call }),
-    ofTask: (taskId) => this.#read((reader) => reader.limitPlaces(taskId)),
+    call: async (call) => this.opened().writer.write({ type: "limits", call }),
+    ofTask: (taskId) => limitPlacesOf(limitStatements, this.read, taskId),
   };
 
   get(id: string): Promise<TaskRecord | undefined> {
@@ -238,74 +198,27 @@ export class StoreOnSqlite implements TaskStore {
     return this.#readTask(id, (reader) => reader.request(id));
   }
 
-  journal(id: string, from: string, limit: number): Promise<JournalPage> {
+  override journal(id: string, from: string, limit: number): Promise<JournalPage> {
     return this.#readTask(id, (reader) => reader.journal(id, from, limit));
   }
 
-  journalEnds(id: string, keys: readonly string[]): Promise<readonly JournalEnd[]> {
-    return this.#readTask(id, (reader) => reader.journalEnds(id, keys));
-  }
-
-  journalEntry(id: string, key: string): Promise<JournalEntry | undefined> {
-    return this.#readTask(id, (reader) => reader.journalEntry(id, key));
-  }
-
-  find(wire: WireName): Promise<string | undefined> {
-    return this.#read((reader) => reader.find(wire));
-  }
-
-  withKeys(principal: string | null, prefix: string, limit: number): Promise<readonly KeyedTask[]> {
-    return this.#read((reader) => reader.withKeys(principal, prefix, limit));
-  }
-
-  list(owner: TaskFilter, before: string | null, limit: number, now: number): Promise<readonly TaskRecord[]> {
-    return this.#read((reader) => reader.list(owner, before, limit, now));
-  }
-
-  unfinished(after: string, limit: number): Promise<readonly TaskRecord[]> {
-    return this.#read((reader) => reader.unfinished(after, limit));
-  }
-
   hasClaimable(handlers: readonly ClaimingHandler[]): Promise<boolean> {
-    return this.#read((reader) => reader.hasClaimable(handlers, this.#open().owner));
+    return this.#read((reader) => reader.hasClaimable(handlers, this.opened().owner));
   }
 
   orphanedHandlers(): Promise<readonly HandlerName[]> {
     return this.#read((reader) => reader.orphanedHandlers());
   }
 
-  queued(handler: HandlerName, page: QueuedPage): Promise<readonly string[]> {
-    return this.#read((reader) => reader.queued(handler, page));
-  }
-
-  due(now: number, limit: number): Promise<readonly string[]> {
-    return this.#read((reader) => reader.due(now, limit));
-  }
-
   nextSweepAt(after: number): Promise<number | null> {
     return this.#read((reader) => reader.nextSweepAt(after));
   }
 
-  subscribe(listener: ChangeListener): () => void {
-    return this.#feed.subscribe(listener);
-  }
-
-  onCommit(listener: (commands: number) => void): void {
-    this.#onCommit.add(listener);
-  }
-
   /** Resolves with the number of sessions that it changed or deleted. */
   async #writeSessions(command: SessionCommand): Promise<number> {
-    const { count, news } = await this.#open().writer.write({ type: "sessions", command });
+    const { count, news } = await this.opened().writer.write({ type: "sessions", command });
     this.#sessionFeed.publish(news, "self");
     return count;
-  }
-
-  #open(): OpenDatabase {
-    this.#lifecycle.assertOpen();
-    if (this.#database === undefined) throw new HoldfastError("store_closed", "The store is not open.");
-    this.#protection.assertHeld();
-    return this.#database;
   }
 
   /** Like `#read`, for the stored data of one task: damage affects only that task. */
@@ -314,9 +227,13 @@ export class StoreOnSqlite implements TaskStore {
   }
 
   async #read<T>(read: (reader: SqliteReader) => T): Promise<T> {
-    const { reader } = this.#open();
+    const { reader } = this.opened();
+    return this.#reading(() => read(reader));
+  }
+
+  #reading<T>(read: () => T): T {
     try {
-      return read(reader);
+      return read();
     } catch (error) {
       if (error instanceof HoldfastError) throw error;
       throw new HoldfastError("store_failed", `${this.#place} cannot be read: ${messageOf(error)}.`, {

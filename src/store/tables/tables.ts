@@ -5,7 +5,6 @@ import { bulkActions, bulkEnds, type BulkJob, type BulkTask } from "../../task/b
 import type { CauseMark } from "../../task/cause.ts";
 import { generations, type Action, type StoredAction } from "../../task/record.ts";
 import type { NodeReport, PausedTool } from "../admin-store.ts";
-import type { WaitingDeliveries } from "../outbox.ts";
 import { inClear, integer, type Row, textOrStored } from "../row.ts";
 import type { StoredSession } from "../session-store.ts";
 import {
@@ -196,15 +195,6 @@ export function deliveriesIn(rows: readonly Row[]): readonly StoredDelivery[] {
 /** One that is due at once. */
 export function newDelivery(made: Delivery): Omit<StoredDelivery, "seq"> {
   return { ...made, dueAt: made.at, tries: 0, failedAt: null, problem: null };
-}
-
-export const deliveryFailure = deliveryTable.pick("failedAt", "problem");
-
-/** When and why a delivery to a webhook failed last. */
-export function failureIn(row: Row | undefined): WaitingDeliveries["lastFailure"] {
-  if (row === undefined) return null;
-  const { failedAt, problem } = deliveryFailure.read("", row, inClear);
-  return { at: failedAt ?? 0, problem: problem ?? "" };
 }
 
 /** Also of a damaged row: operators see the others. */

@@ -22,7 +22,7 @@ import {
   taskMethods,
 } from "../../task/record.ts";
 import { DecryptionError, isSealed } from "../../task/stored-text.ts";
-import { type Codec, inClear, type Place, type Row, text, textOrNull } from "../row.ts";
+import { type Codec, inClear, type Place, type Row, text, textOrNull, toStored } from "../row.ts";
 import {
   aCount,
   aFlag,
@@ -336,6 +336,13 @@ export function recordIn(row: Row, codec: Codec): TaskRecord {
   const opened = taskTable.opened(stored.id, stored, codec);
   if (!isProven) unproven.add(opened);
   return opened;
+}
+
+/** The record of a row of a list. Throws also if its id is damaged, so that it names no task. */
+export function listedRecord(row: Row, codec: Codec): TaskRecord {
+  const task = recordIn(row, codec);
+  if (toStored(task.id) !== row[0]) throw new Error(`the id ${task.id} is damaged`);
+  return task;
 }
 
 /** The values for `task.written`. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { countTasks, EndedCounts } from "../../../src/admin/count-tasks.ts";
 import { adminStateOf } from "../../../src/admin/select-tasks.ts";
-import { PostgresAdmin } from "../../../src/store/postgres/postgres-admin.ts";
+import { postgresAdmin } from "../../../src/store/postgres/postgres-admin.ts";
 import { putMany } from "./many-tasks.ts";
 import { SomeSchema } from "./some-schema.ts";
 
@@ -9,7 +9,7 @@ test("a sample tells about how many tasks of each tool there are in each state",
   await using schema = await SomeSchema.create();
   await putMany(schema, 60_000);
   const { database, names } = schema;
-  const admin = new PostgresAdmin(names, () => ({ database }));
+  const admin = postgresAdmin(names, () => ({ database }));
   const groups = await admin.estimate();
   const about = (of: (group: (typeof groups)[number]) => boolean): number =>
     groups.filter(of).reduce((sum, { tasks }) => sum + tasks, 0);

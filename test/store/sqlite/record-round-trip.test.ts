@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/schema.ts";
 import { recordOf, Statements } from "../../../src/store/sqlite/statements.ts";
 import { rowOf, taskTable } from "../../../src/store/tables/task.ts";
-import { insertTask, rows, selectTask, updateTask } from "../../../src/store/sqlite/sql.ts";
+import { insertTask, rows, taskStatements, updateTask } from "../../../src/store/sqlite/sql.ts";
 import type { TaskAttempt } from "../../../src/task/attempts.ts";
 import type { Progress, TaskRecord } from "../../../src/task/record.ts";
 import { taskStates } from "../../../src/task/outcome.ts";
@@ -149,7 +149,7 @@ beforeEach(() => {
 afterEach(() => db.close());
 
 function read(id: string): TaskRecord | undefined {
-  const row = new Statements(db).get(selectTask, toStored(id));
+  const row = new Statements(db).get(taskStatements.task, toStored(id));
   return row === undefined ? undefined : recordOf(row, inClear);
 }
 

@@ -1,13 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { migrate } from "../../../src/store/sqlite/schema.ts";
-import * as adminSql from "../../../src/store/sqlite/admin-sql.ts";
-import * as taskSql from "../../../src/store/sqlite/sql.ts";
+import { statements } from "./all-statements.ts";
 import { taskStates, type TaskState } from "../../../src/task/outcome.ts";
 import { nextState, transitions, type TaskEvent } from "../../../src/task/transition.ts";
 
-const { rows, ...others } = taskSql;
-const sql = { ...others, ...rows, ...adminSql, updateTask: taskSql.updateTask(["state", "version"]) };
 const events = Object.keys(transitions) as TaskEvent[];
 const leaves = (state: TaskState): boolean => events.some((event) => nextState(state, event) !== undefined);
 /** By the table and not by name: unfinished is what some event leaves or changes. */
@@ -86,12 +83,12 @@ test("no index knows other states than these", () => {
 });
 
 test("every statement that reads by state reads all unfinished or all finished tasks, those queued, or those running", () => {
-  const lists = Object.values(sql).flatMap(stateLists);
+  const lists = [...statements.values()].flatMap(stateLists);
   expect(lists.length).toBeGreaterThan(4);
   for (const list of lists) expect([unfinished, finished]).toContainEqual(list);
-  for (const state of Object.values(sql).flatMap(singleStates)) expect(single).toContain(state);
+  for (const state of [...statements.values()].flatMap(singleStates)) expect(single).toContain(state);
 });
 
 test("every statement can be prepared, so that each finds the index that it asks for", () => {
-  for (const statement of Object.values(sql)) expect(() => db.prepare(statement)).not.toThrow();
+  for (const statement of statements.values()) expect(() => db.prepare(statement)).not.toThrow();
 });
