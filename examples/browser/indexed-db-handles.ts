@@ -13,12 +13,22 @@ interface CallRow {
 export function indexedDbHandles(name = "holdfast"): HandleStore {
   let opening: Promise<IDBDatabase> | undefined;
 
+  function opened(): Promise<IDBDatabase> {
+    if (opening !== undefined) return opening;
+    const again = (): void => {
+      opening = undefined;
+    };
+    opening = open(name, again);
+    opening.catch(again);
+    return opening;
+  }
+
   /** Resolves once what `work` does is on disk. It awaits nothing but requests of the transaction, which would end otherwise. */
   async function within<T>(
     mode: "readonly" | "readwrite",
     work: (transaction: IDBTransaction) => Promise<T>,
   ): Promise<T> {
-    const database = await (opening ??= open(name));
+    const database = await opened();
     const transaction = database.transaction(["calls", "answers", "sessions"], mode, {
       durability: "strict",
     });
@@ -115,7 +125,8 @@ export function indexedDbHandles(name = "holdfast"): HandleStore {
   };
 }
 
-function open(name: string): Promise<IDBDatabase> {
+/** `onClosed`: it has to be opened again. */
+async function open(name: string, onClosed: () => void): Promise<IDBDatabase> {
   const request = indexedDB.open(name, 1);
   request.onupgradeneeded = () => {
     const database = request.result;
@@ -123,7 +134,14 @@ function open(name: string): Promise<IDBDatabase> {
     database.createObjectStore("answers");
     database.createObjectStore("sessions");
   };
-  return valueOf(request);
+  const database = await valueOf<IDBDatabase>(request);
+  database.onclose = onClosed; // the browser has deleted what the site stores
+  // Somebody deletes it, in any tab, and would wait for this connection.
+  database.onversionchange = () => {
+    database.close();
+    onClosed();
+  };
+  return database;
 }
 
 function valueOf<T>(

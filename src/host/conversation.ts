@@ -2,6 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/client";
 import { randomUUID } from "node:crypto";
 import type { InputResult } from "../client/question/ask-user.ts";
 import { isJsonObject } from "../generation/message.ts";
+import type { TaskCall } from "../runtime/runtime.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { TaskSnapshot } from "../task/record.ts";
 import { millisecondsOf } from "../task/time.ts";
@@ -27,7 +28,7 @@ import { failed, modelName, resultOf, startedNotice } from "./for-models.ts";
 
 /** Options of one call. */
 export interface HostCallOptions {
-  /** The id of the call in the conversation: the same id is the same call, also after a crash. Default: a new one. */
+  /** The id of the call in the conversation: the same id is the same call, also after a crash. Default, and for an empty one: a new one. */
   readonly id?: string | undefined;
   /** Instead of that of the tool's policy. */
   readonly mode?: ToolPolicy["mode"];
@@ -115,8 +116,9 @@ export class Conversation {
   async call(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    { id = randomUUID(), mode: asked, isApproved = false, signal }: HostCallOptions = {},
+    { id: given = "", mode: asked, isApproved = false, signal }: HostCallOptions = {},
   ): Promise<HostCallResult> {
+    const id = given === "" ? randomUUID() : given; // some models name none
     signal?.throwIfAborted();
     this.#setup.closing.throwIfAborted();
     const { runtime, options } = this.#setup;
@@ -135,7 +137,7 @@ export class Conversation {
         return { id, result: failed(`The call of ${name} was not approved.`), isBackground: false };
       }
     }
-    const snapshot = await runtime.create({
+    const call: TaskCall = {
       ...this.#calls.requestor,
       tool: registered,
       arguments: args,
@@ -144,7 +146,9 @@ export class Conversation {
       keepAlive: true,
       ttlMs: options.keepMs,
       ...(mode === "background" && { promised: true }),
-    });
+    };
+    const snapshot = await runtime.create(call).catch(refusalOf);
+    if ("refused" in snapshot) return { id, result: failed(snapshot.refused), isBackground: false };
     const { task, outcome } = snapshot;
     if (task.retrieved !== undefined) return { id, result: resultOf(outcome), isBackground: false };
     const isPromised = task.promised;
@@ -253,9 +257,11 @@ export class Conversation {
   /** The questions that are open, for a user interface that answers them by itself. */
   async questions(): Promise<readonly HostQuestion[]> {
     await this.#calls.load();
-    return this.#calls.all.flatMap(({ task, inputs }) =>
-      inputs.map((input) => this.#calls.questionOf(task, input)),
-    );
+    const { runtime } = this.#setup;
+    const running = this.#calls.all.filter(({ task }) => task.finishedAt === null);
+    const read = running.map(async ({ id }) => runtime.get(id, this.#calls.requestor).catch(unlessUnknown));
+    const found = (await Promise.all(read)).filter((each) => each !== undefined);
+    return found.flatMap(({ task, inputs }) => inputs.map((input) => this.#calls.questionOf(task, input)));
   }
 
   /** Answers an open question of a call. Rejects with `invalid_params` if the answer does not fit. */
@@ -359,4 +365,12 @@ export class Conversation {
   #unlessOver(error: unknown, signal: AbortSignal | undefined): undefined {
     if (signal?.aborted !== true && !this.#setup.closing.aborted) throw error;
   }
+}
+
+/** Why a call did not become a task, for the model: it is too large, or there are too many. */
+function refusalOf(error: unknown): { readonly refused: string } {
+  const isRefused =
+    error instanceof HoldfastError && (error.code === "limit_reached" || error.code === "invalid_params");
+  if (!isRefused) throw error;
+  return { refused: `The call failed: ${error.message}` };
 }

@@ -35,7 +35,7 @@ export function langchainTools(conversation: Conversation): DynamicStructuredToo
             id: called,
             signal: config?.signal,
           });
-          if (called === undefined) return contentOf(result);
+          if (called === undefined || called === "") return contentOf(result);
           return toolMessage(isBackground ? `${idOf(id)}-started` : idOf(id), { id, tool: name, result });
         },
       }),

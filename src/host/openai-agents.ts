@@ -1,7 +1,8 @@
-import type { AgentInputItem, FunctionTool } from "@openai/agents-core";
+import { type AgentInputItem, type FunctionTool, tool } from "@openai/agents-core";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Conversation, InboxMessage } from "./conversation.ts";
-import { endedNotice, failed, partsOf, placeOf, textOf } from "./for-models.ts";
+import { endedNotice, partsOf, placeOf, textOf } from "./for-models.ts";
+import { HoldfastError } from "../task/fault.ts";
 
 /** A part of a result, as models of OpenAI take them. */
 type OutputPart =
@@ -22,40 +23,37 @@ type OutputPart =
  * ```
  */
 export function openaiTools(conversation: Conversation): FunctionTool[] {
-  /** The ids of the calls for which the SDK has asked. */
-  const asked = new Set<string>();
-  return conversation.tools.map((tool) => ({
-    type: "function",
-    name: tool.name,
-    description: tool.description,
-    parameters: tool.inputSchema as FunctionTool["parameters"],
-    strict: false,
-    needsApproval: async (_context, _input, callId) => {
-      const asks = conversation.policyOf(tool).approve === true;
-      if (asks && callId !== undefined) asked.add(callId);
-      return asks;
-    },
-    isEnabled: async () => true,
-    invoke: async (_context, input, details) => {
-      const args = argumentsIn(input);
-      if (args === undefined) return outputOf(failed("The arguments are not a JSON object."));
-      const { result } = await conversation.call(tool.name, args, {
-        id: details?.toolCall?.callId,
-        isApproved: asked.has(details?.toolCall?.callId ?? ""),
-        signal: details?.signal,
-      });
-      return outputOf(result);
-    },
-  }));
+  return conversation.tools.map((each) => {
+    // As it is now: the SDK asks by it, and a policy that demands more when the call is made is asked for by the host. If it was a function, the SDK
+    // would interrupt the run for arguments that are no object, too.
+    const asks = conversation.policyOf(each).approve === true;
+    const made = tool({
+      name: each.name,
+      description: each.description,
+      parameters: each.inputSchema as never,
+      strict: false,
+      needsApproval: asks,
+      execute: async (args, _context, details) => {
+        const { result } = await conversation.call(each.name, args as Record<string, unknown>, {
+          id: details?.toolCall?.callId,
+          isApproved: asks,
+          signal: details?.signal,
+        });
+        return outputOf(result);
+      },
+      // Of all else a model is told, as by other tools: the run goes on.
+      errorFunction: (_context, error) => {
+        if (isStopping(error)) throw error;
+        return `Error: ${error instanceof Error ? error.message : String(error)}`;
+      },
+    });
+    return made as FunctionTool;
+  });
 }
 
-function argumentsIn(input: string): Record<string, unknown> | undefined {
-  try {
-    const args: unknown = JSON.parse(input === "" ? "{}" : input);
-    return typeof args === "object" && args !== null && !Array.isArray(args) ? { ...args } : undefined;
-  } catch {
-    return undefined;
-  }
+/** The host has closed: the call goes on when it is there again, and so does the run. */
+function isStopping(error: unknown): boolean {
+  return error instanceof HoldfastError && error.code === "stopping";
 }
 
 function outputOf(result: CallToolResult): string | OutputPart[] {

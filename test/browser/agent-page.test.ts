@@ -94,6 +94,30 @@ it("finds the calls of a page that was closed, in IndexedDB", patience, async ()
   expect(await page.evaluate(take)).toEqual(["report", "June"]);
 });
 
+it("opens IndexedDB again after it was refused, and after somebody has deleted it", patience, async () => {
+  const { page } = await pageWith(database);
+  await page.waitForFunction("globalThis.store");
+  const count = "store.list().then(({ calls }) => calls.length, ({ message }) => message)";
+  const kept = await page.evaluate(`(async () => {
+    const { open } = IDBFactory.prototype;
+    IDBFactory.prototype.open = () => { throw new Error("not now"); };
+    const refused = await ${count};
+    Object.assign(IDBFactory.prototype, { open });
+    await store.keep({ key: "k", server: "s", generation: "g", tool: "t", args: {}, startedAt: 1, taskId: null });
+    return [refused, await ${count}];
+  })()`);
+  expect(kept).toEqual(["not now", 1]);
+  const deletion = `new Promise((resolve) => {
+    const deleting = indexedDB.deleteDatabase("holdfast");
+    deleting.onsuccess = () => resolve("deleted");
+    deleting.onblocked = () => resolve("blocked");
+  })`;
+  expect(await page.evaluate(`${deletion}.then(async (how) => [how, await ${count}])`)).toEqual([
+    "deleted",
+    0,
+  ]);
+});
+
 it(
   "shows the calls of a conversation and answers their questions, also after it was loaded again",
   patience,

@@ -189,7 +189,11 @@ test("LangChain: tools are called by the ids of their calls, and messages have o
 });
 
 /** As `aiModel`. */
-function openaiModel(...calls: readonly string[]): { model: Model; inputs: unknown[] } {
+function openaiModel(...calls: readonly string[]) {
+  return openaiModelWith('{"input":"web"}', ...calls);
+}
+
+function openaiModelWith(args: string, ...calls: readonly string[]): { model: Model; inputs: unknown[] } {
   const inputs: unknown[] = [];
   const getResponse = async ({ input }: { input: unknown }): Promise<ModelResponse> => {
     inputs.push(input);
@@ -202,7 +206,7 @@ function openaiModel(...calls: readonly string[]): { model: Model; inputs: unkno
             callId: `call-${index}`,
             name,
             status: "completed",
-            arguments: '{"input":"web"}',
+            arguments: args,
           }))
         : [
             {
@@ -238,6 +242,34 @@ test("OpenAI Agents: an agent calls tools, gets text, files and errors, and a re
     expect(told).toContain("no disk");
   }
   expect(runs).toEqual([{ input: "web" }]);
+});
+
+test.each(["", "{nope", "[1]", '"web"', JSON.stringify({ input: "x".repeat(5_000_000) })])(
+  "OpenAI Agents: a model is told of arguments that are wrong, and its run goes on (%#)",
+  async (args) => {
+    const { chat, runs } = await chatWith();
+    const { model, inputs } = openaiModelWith(args, "build__compile");
+    const { finalOutput } = await runner.run(
+      new Agent({ name: "builder", model, tools: openaiTools(chat) }),
+      "build",
+    );
+    expect(finalOutput).toBe("done");
+    expect(JSON.stringify((inputs.at(-1) as unknown[]).at(-1))).toMatch(/error|larger than/i);
+    expect(runs).toEqual([]);
+  },
+);
+
+test("OpenAI Agents: a run ends with its host, and not with what a model makes of that", async () => {
+  const host = await connectAll({
+    tasks: createTasks({ store: memoryStore(), stopDeadlineMs: 0 }),
+    servers: { build: sourceOf("build", { compile: async () => host.close().then(() => text("never")) }) },
+  });
+  const { model, inputs } = openaiModel("build__compile");
+  const tools = openaiTools(host.conversation("chat-1"));
+  await expect(runner.run(new Agent({ name: "builder", model, tools }), "build")).rejects.toThrow(
+    "The host is closed",
+  );
+  expect(inputs).toHaveLength(1);
 });
 
 test("OpenAI Agents: approval interrupts the run, and a result is added once", async () => {

@@ -505,3 +505,46 @@ test("a closed host says so of every call, and its inbox is over", async () => {
   await expect(chat.calls()).rejects.toMatchObject(closed);
   expect(await first(chat.inbox())).toBeUndefined();
 });
+
+test("the questions that are open are known at once in the process after", async () => {
+  const file = join(await folder(), "host.db");
+  const asking = sourceOf("shop", {
+    release: async (_, task) => {
+      const requestedSchema = { type: "object", properties: {} } as const;
+      const { action } = await task.elicit("sure", { message: "Release it?", requestedSchema });
+      return text(action);
+    },
+  });
+  const start = async () => {
+    const tasks = createTasks({ store: sqliteStore(file), stopDeadlineMs: 0 });
+    return hostOf({ shop: asking }, { tasks });
+  };
+  const before = await start();
+  const chat = before.conversation("chat-1");
+  await chat.call("shop__release", {}, { id: "call-1", mode: "background" });
+  await vi.waitUntil(async () => (await chat.questions()).length === 1);
+  await before.close();
+
+  const after = (await start()).conversation("chat-1");
+  expect(await after.questions()).toMatchObject([{ call: "call-1", params: { message: "Release it?" } }]);
+});
+
+test("a call that is refused says why, and one without an id is one of its own", async () => {
+  const slow = gate();
+  const echo = async (args: unknown) => text(JSON.stringify(args));
+  const tasks = createTasks({ store: memoryStore(), maxUnfinished: 1, maxBodyBytes: 1_000 });
+  const host = await hostOf({ build: sourceOf("build", { echo, compile: slow.handler }) }, { tasks });
+  const chat = host.conversation("chat-1");
+  const large = await chat.call("build__echo", { input: "x".repeat(2_000) });
+  expect(large.result).toMatchObject({ isError: true });
+  expect(JSON.stringify(large.result)).toContain("larger than 1000 bytes");
+  const one = await chat.call("build__echo", { input: "one" }, { id: "" });
+  const two = await chat.call("build__echo", { input: "two" }, { id: "" });
+  expect([one.result, two.result]).toEqual([text('{"input":"one"}'), text('{"input":"two"}')]);
+
+  await chat.call("build__compile", {}, { mode: "background" });
+  const refused = await chat.call("build__echo", { input: "three" });
+  expect(refused).toMatchObject({ isBackground: false, result: { isError: true } });
+  expect(JSON.stringify(refused.result)).toContain("too many tasks");
+  slow.open("compiled");
+});

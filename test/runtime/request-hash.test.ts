@@ -98,6 +98,15 @@ describe("a call", () => {
     const deep = JSON.parse("[".repeat(20_000) + "]".repeat(20_000)) as unknown;
     await expect(process.call("hello", { arguments: { deep } })).rejects.toMatchObject({
       code: "invalid_params",
+      message: "The arguments are nested too deeply.",
+    });
+  });
+
+  it("that is no JSON is refused by what is wrong with it", async () => {
+    const process = await Process.started({ tools: { hello } });
+    await expect(process.call("hello", { arguments: { id: 1n } })).rejects.toMatchObject({
+      code: "invalid_params",
+      message: expect.stringContaining("BigInt") as string,
     });
   });
 });

@@ -166,6 +166,7 @@ function checkResult(method: string, result: InputResult): InputResult {
         ? Array.isArray(roots)
         : content !== undefined;
   if (!fits) throw new TypeError(`onInput did not return a result of ${method}`);
+  JSON.stringify(result); // throws for what could never be sent
   return result;
 }
 

@@ -1,3 +1,4 @@
+import { randomName } from "../../generation/base64.ts";
 import type { FetchLike, JSONRPCMessage } from "@modelcontextprotocol/client";
 import { generationAt, wireGenerations } from "../../generation/generations.ts";
 import { isJsonObject, type JsonObject, sameJson } from "../../generation/message.ts";
@@ -32,7 +33,7 @@ interface ResumptionOptions {
 export class SessionResumption {
   readonly #options: ResumptionOptions;
   /** Ids must be unique in a session, and the SDK's client counts from 0. */
-  readonly #idPrefix = `sdk-${crypto.randomUUID().slice(0, 8)}-`;
+  readonly #idPrefix = `sdk-${randomName()}-`;
   #isDone = false;
 
   constructor(options: ResumptionOptions) {

@@ -7,6 +7,7 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
 } from "@modelcontextprotocol/client";
+import { randomName } from "../../generation/base64.ts";
 import type { JsonObject } from "../../generation/message.ts";
 import { type ClientClock, noLongerNeeded } from "../clock.ts";
 import type { Reply } from "../reply/reply.ts";
@@ -182,7 +183,7 @@ export class RawRequest implements SentRequest {
 export class PendingRequests {
   readonly #requests = new Map<string, RawRequest>();
   /** Random, since another process may send requests in the same session. */
-  readonly #prefix = `holdfast-${crypto.randomUUID().slice(0, 8)}-`;
+  readonly #prefix = `holdfast-${randomName()}-`;
   readonly #services: RequestServices;
   #count = 0;
 

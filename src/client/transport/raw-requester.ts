@@ -19,7 +19,7 @@ import { inThisContext } from "../../runtime/own-context.ts";
 import { TaskClientError } from "../task-client-error.ts";
 import type { ServerConnection } from "./server-connection.ts";
 import { requestIdHeader, sessionHeader } from "./recording-fetch.ts";
-import { brokenStream, noAnswer, noAnswerText, sendFailure } from "./send-failure.ts";
+import { brokenStream, noAnswer, noAnswerText, notJson, sendFailure } from "./send-failure.ts";
 import { lostAnswer, unreadableAnswer } from "./wire-messages.ts";
 import { MessageHandlers, PendingRequests, type RawRequest, type RawRequestOptions } from "./raw-request.ts";
 import { RequestSpans } from "./request-spans.ts";
@@ -224,7 +224,7 @@ export class RawRequester implements Transport {
 
   /**
    * Sends one request without retries; the reply's value is the raw result object. Rejects only with the signal's
-   * reason or `closed`'s. If the server has lost the session, begins a new one first.
+   * reason or `closed`'s, and with a TypeError for what is no JSON. If the server has lost the session, begins a new one first.
    */
   async request(
     method: string,
@@ -295,6 +295,8 @@ export class RawRequester implements Transport {
       },
       async (error: unknown) => {
         const failure = sendFailure(error, request.retryAfterMs);
+        const problem = failure.kind === "lost" ? notJson(request.message) : undefined;
+        if (problem !== undefined) return request.abort(problem, true); // no repeat could be sent either
         const renewed = isFirst ? await this.#renewFor(request, error) : undefined;
         if (renewed?.kind === "value") this.#send(request, stream, false);
         else if (renewed?.kind === "lost") request.settle({ ...renewed, notReceived: true });

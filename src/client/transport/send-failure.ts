@@ -1,5 +1,6 @@
 import {
   InsufficientScopeError,
+  type JSONRPCRequest,
   type ProtocolError,
   SdkError,
   SdkErrorCode,
@@ -47,6 +48,22 @@ export function sendFailure(cause: unknown, retryAfterMs?: number): Failure {
     cause,
     error: undefined,
   };
+}
+
+/** Why a request cannot be sent at all, for what its caller has put into it; undefined if it can. */
+export function notJson(request: JSONRPCRequest): TypeError | undefined {
+  try {
+    JSON.stringify(request);
+    return undefined;
+  } catch (cause) {
+    const what = "a BigInt, a circular reference, too deep a nesting, or a getter that throws";
+    return new TypeError(
+      `${request.method} cannot be sent, since JSON cannot carry what it contains: ${what}`,
+      {
+        cause,
+      },
+    );
+  }
 }
 
 /** The reply for an error answer, which may stand for one that cannot be read, or for none. */

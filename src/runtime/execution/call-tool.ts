@@ -22,7 +22,7 @@ import { assertMayCall, scopesOfTool } from "../../task/scopes.ts";
 import { finishedEntries } from "../journal/claimed-keys.ts";
 import type { HeldCommand } from "../journal/piece-writer.ts";
 import { parseStored } from "../stored-values.ts";
-import { callErrorOf } from "../tool/tool-errors.ts";
+import { callErrorOf, describeThrown, isError } from "../tool/tool-errors.ts";
 import { validateArguments } from "../tool/tool-outcome.ts";
 import type { Attempt } from "./attempt.ts";
 
@@ -121,7 +121,9 @@ function encodeCall(
       hash: requestHash(tool.name, args, ...(answers === undefined ? [] : [answers])),
     };
   } catch (error) {
-    throw new HoldfastError("invalid_params", "The arguments are nested too deeply.", { cause: error });
+    const isDeep = isError(error) && error instanceof RangeError;
+    const problem = isDeep ? "are nested too deeply" : `cannot be written as JSON: ${describeThrown(error)}`;
+    throw new HoldfastError("invalid_params", `The arguments ${problem}.`, { cause: error });
   }
 }
 
