@@ -1,4 +1,4 @@
-import { type AgentInputItem, type FunctionTool, tool } from "@openai/agents-core";
+import { type AgentInputItem, type FunctionTool, tool as functionTool } from "@openai/agents-core";
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import type { Conversation, InboxMessage } from "./conversation.ts";
 import { endedNotice, partsOf, placeOf, textOf } from "./for-models.ts";
@@ -27,14 +27,14 @@ export function openaiTools(conversation: Conversation): FunctionTool[] {
     // As it is now: the SDK asks by it, and a policy that demands more when the call is made is asked for by the host. If it was a function, the SDK
     // would interrupt the run for arguments that are no object, too.
     const asks = conversation.policyOf(each).approve === true;
-    const made = tool({
+    return functionTool({
       name: each.name,
       description: each.description,
       parameters: each.inputSchema as never,
       strict: false,
       needsApproval: asks,
       execute: async (args, _context, details) => {
-        const { result } = await conversation.call(each.name, args as Record<string, unknown>, {
+        const { result } = await conversation.call(each.name, args, {
           id: details?.toolCall?.callId,
           isApproved: asks,
           signal: details?.signal,
@@ -47,7 +47,6 @@ export function openaiTools(conversation: Conversation): FunctionTool[] {
         return `Error: ${error instanceof Error ? error.message : String(error)}`;
       },
     });
-    return made as FunctionTool;
   });
 }
 

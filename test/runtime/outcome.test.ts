@@ -168,6 +168,7 @@ describe("how a task ends", () => {
     ["a text block without a text", { content: [{ type: "text", text: 5 }] }, "content[0]: text: "],
     ["an image without data", { content: [{ type: "image", mimeType: "image/png" }] }, "content[0]: data: "],
     ["isError that is a text", { content: [], isError: "yes" }, "isError is neither true nor false"],
+    ["_meta that is null", { content: [], _meta: null }, "_meta is no object"],
   ])(
     "is an error that names the part of a result that clients cannot read: %s",
     async (_, returned, part) => {

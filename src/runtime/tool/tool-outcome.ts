@@ -30,7 +30,7 @@ import {
 } from "../../task/fault.ts";
 import { encodeJson, TextRoom } from "../../task/stored-text.ts";
 import { enterHandler } from "../watchdog/running-code.ts";
-import { describeIssues } from "./schema.ts";
+import { describeIssues, isFields } from "./schema.ts";
 
 /** What is stored of a value that a handler threw, so that operators see where, and which failures have the same cause. */
 
@@ -250,7 +250,8 @@ function hasContent(returned: unknown): returned is { readonly content: unknown 
   );
 }
 
-function resultFault({ content, isError }: Partial<CallToolResult>): string | undefined {
+function resultFault({ content, isError, _meta }: Partial<CallToolResult>): string | undefined {
+  if (_meta !== undefined && !isFields(_meta)) return "_meta is no object";
   if (isError !== undefined && typeof isError !== "boolean") return "isError is neither true nor false";
   for (const [place, block] of (content ?? []).entries()) {
     const fault = blockFault(block);
