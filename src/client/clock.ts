@@ -1,3 +1,5 @@
+import { base64url } from "../generation/base64.ts";
+
 /** The client's source of time and randomness; tests pass in their own. */
 export interface ClientClock {
   /** Epoch milliseconds, for timestamps. Jumps when the machine's clock is set. */
@@ -58,4 +60,9 @@ async function oneTimer(ms: number, signal: AbortSignal): Promise<void> {
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
   }
+}
+
+/** Eight random characters. Unlike `crypto.randomUUID`, pages without TLS have them too. */
+export function randomName(): string {
+  return base64url(crypto.getRandomValues(new Uint8Array(6)));
 }

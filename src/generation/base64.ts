@@ -7,8 +7,3 @@ export function base64(bytes: Uint8Array): string {
 export function base64url(bytes: Uint8Array): string {
   return base64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
-
-/** Eight random characters. Unlike `crypto.randomUUID`, pages without TLS have them too. */
-export function randomName(): string {
-  return base64url(crypto.getRandomValues(new Uint8Array(6)));
-}

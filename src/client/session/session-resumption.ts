@@ -1,8 +1,7 @@
-import { randomName } from "../../generation/base64.ts";
 import type { FetchLike, JSONRPCMessage } from "@modelcontextprotocol/client";
 import { generationAt, wireGenerations } from "../../generation/generations.ts";
 import { isJsonObject, type JsonObject, sameJson } from "../../generation/message.ts";
-import type { ClientClock } from "../clock.ts";
+import { type ClientClock, randomName } from "../clock.ts";
 import type { ConnectOptions } from "../connect-options.ts";
 import type { HandleStore, ResumableSession } from "../handles/handle-store.ts";
 

@@ -7,9 +7,8 @@ import {
   type JSONRPCNotification,
   type JSONRPCRequest,
 } from "@modelcontextprotocol/client";
-import { randomName } from "../../generation/base64.ts";
 import type { JsonObject } from "../../generation/message.ts";
-import { type ClientClock, noLongerNeeded } from "../clock.ts";
+import { type ClientClock, noLongerNeeded, randomName } from "../clock.ts";
 import type { Reply } from "../reply/reply.ts";
 import { retryAfterHeaderMs } from "../reply/retry.ts";
 import { brokenStream, errorAnswer, sendFailure } from "./send-failure.ts";
