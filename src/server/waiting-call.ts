@@ -20,7 +20,9 @@ import type { ReserveMemory } from "../store/store.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
 import { type OnError, waitOutStop } from "./faults.ts";
-import { type DirectCall, DirectReports } from "./log-messages.ts";
+import type { AnswerEnd } from "./dispatch/dispatch-transport.ts";
+import { DirectReports } from "./log-messages.ts";
+import type { LogLevel } from "../task/task-line.ts";
 import { type Answer, callerOf, originOf, progressTokenOf, receivedBy, type ToolRequest } from "./request.ts";
 
 /** The sender of a call, as its task stores it. */
@@ -84,21 +86,27 @@ export async function answerWithTask(
   return form.answer(created);
 }
 
+/** The way to the sender of a call, as long as it waits. */
+export interface CallStream {
+  /** From which level on its client wants log messages now; undefined: it wants none. */
+  readonly logLevel: () => LogLevel | undefined;
+  /** Sends a notification ahead of the answer. */
+  readonly notify: (method: string, params: object) => void;
+  /** Runs `action` once the answer is sent, or never will be. */
+  readonly afterAnswer: (action: (end: AnswerEnd) => void) => void;
+}
+
 /** Does `work`, whose handler reports to the caller, as long as it has no task, until it ends. */
 export async function reporting<T>(
   runtime: Runtime,
   tool: Tool,
   { params }: ToolRequest,
-  stream: Pick<DirectCall, "logLevel" | "notify">,
+  { logLevel, notify }: CallStream,
   work: (listener: Required<CallListener>) => Promise<T>,
 ): Promise<T> {
   const { clock } = runtime;
-  const reports = new DirectReports({
-    ...stream,
-    clock,
-    tool: tool.name,
-    progressToken: progressTokenOf(params),
-  });
+  const progressToken = progressTokenOf(params);
+  const reports = new DirectReports({ clock, tool: tool.name, progressToken, logLevel, notify });
   try {
     return await work(reports);
   } finally {

@@ -19,7 +19,7 @@ import type { Prepared } from "../plain/call-tasks.ts";
 import type { PlainCalls } from "../plain/plain-calls.ts";
 import { becomesTask, missingForQuestion, type RequestStream } from "./admission.ts";
 import { type Answer, type Caller, callerOf, completeAnswerOf, type ToolRequest } from "../request.ts";
-import { openState, plainCall, resumed, sealState } from "./mrtr.ts";
+import { callStream, openState, plainCall, resumed, sealState } from "./mrtr.ts";
 import { requestHash } from "../../runtime/call-keys.ts";
 import { outcomeOfThrow, validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import { elicit } from "../../runtime/questions/form.ts";
@@ -45,7 +45,7 @@ export async function callTool(
   caller: Caller,
 ): Promise<Answer> {
   const { runtime, stream } = callee;
-  const { capabilities, principal, logLevel } = caller;
+  const { capabilities, principal } = caller;
   // Read before anybody is asked anything, as its key may be none.
   if (tool.task === "optional" && !declaresTasks(capabilities)) {
     return callPlain(callee, tool, request, caller);
@@ -54,8 +54,7 @@ export async function callTool(
   const preparation = await prepareCall(runtime, tool, request, caller);
   if ("answer" in preparation) return preparation.answer;
   const { prepared, once } = preparation;
-  const reports = { logLevel: () => logLevel, notify: stream.notify.bind(stream) };
-  return reporting(runtime, tool, request, reports, async ({ progress, log }) => {
+  return reporting(runtime, tool, request, callStream(stream, caller), async ({ progress, log }) => {
     const listened = { prepared, progress, log };
     if (call === undefined) {
       const run = { ...listened, principal, ask: cannotAskOf(tool) };

@@ -4,12 +4,13 @@ import type { Clock } from "../../runtime/clock.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { answersIn, inputRequiredResult, readRetry } from "../../generation/2026-07-28.ts";
-import { type JsonObject, logMethod } from "../../generation/message.ts";
+import type { JsonObject } from "../../generation/message.ts";
 import { requestHash } from "../../runtime/call-keys.ts";
 import type { GenerationName, TaskRecord, TaskSnapshot } from "../../task/record.ts";
-import { type Answer, type Caller, completeAnswerOf, progressTokenOf, type ToolRequest } from "../request.ts";
+import { type Answer, type Caller, completeAnswerOf, type ToolRequest } from "../request.ts";
 import { canBeAsked, departureAfter, departureByReason, type PlainCall } from "../plain/plain-policies.ts";
 import { clientNameIn } from "../plain/patience.ts";
+import type { CallStream } from "../waiting-call.ts";
 import type { RequestStream } from "./admission.ts";
 
 /** How long a client may take over one round of questions, in ms. */
@@ -153,6 +154,14 @@ function bindingOf(params: JsonObject, principal: string | null): Binding {
   return ["plain", requestHash(params["name"], params["arguments"] ?? {}), principal];
 }
 
+export function callStream(stream: RequestStream, { logLevel }: Caller): CallStream {
+  return {
+    logLevel: () => logLevel,
+    notify: (method, params) => stream.notify(method, params),
+    afterAnswer: (action) => stream.afterAnswer(action),
+  };
+}
+
 /** A call of a client that did not declare the extension: its questions are answers to the call, round by round. */
 export function plainCall(
   runtime: Runtime,
@@ -160,9 +169,8 @@ export function plainCall(
   caller: Caller,
   stream: RequestStream,
 ): PlainCall {
-  const { capabilities, principal, logLevel } = caller;
+  const { capabilities, principal } = caller;
   const { params, signal } = request;
-  const progressToken = progressTokenOf(params);
   const arrivedAt = runtime.clock.elapsed();
   return {
     request,
@@ -171,14 +179,7 @@ export function plainCall(
     client: clientNameIn((params["_meta"] as JsonObject | undefined)?.[CLIENT_INFO_META_KEY]),
     answerOf: completeAnswerOf,
     askByAnswer: (snapshot) => askByAnswer(runtime, snapshot, params, caller),
-    logLevel: () => logLevel,
-    log: (message) => stream.notify(logMethod, message),
-    hasProgressToken: progressToken !== undefined,
-    progress(report) {
-      if (progressToken === undefined) return;
-      stream.notify("notifications/progress", { progressToken, ...report });
-    },
-    afterAnswer: (action) => stream.afterAnswer((end) => action(end === "sent")),
+    stream: callStream(stream, caller),
     isWaitedFor: () => !signal.aborted,
     departure() {
       if (!signal.aborted || stream.leftBy === undefined) return undefined;

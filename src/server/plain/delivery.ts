@@ -122,11 +122,6 @@ export class Deliveries {
     return delivery !== undefined && isAwaited(delivery);
   }
 
-  /** Whether other processes know that a caller waits here for the task. */
-  isKnown(id: string): boolean {
-    return this.#deliveries.get(id)?.isKnown === true;
-  }
-
   /** The calls that wait here for the task, and since when, by the time elapsed. */
   callersOf(id: string): ReadonlyMap<PlainCall, number> {
     return this.#deliveries.get(id)?.callers ?? new Map<PlainCall, number>();
@@ -193,19 +188,23 @@ export class Deliveries {
   }
 
   /** The caller knows the task other than by making the same call. If the store cannot record its wait, it still gets the result. */
-  async enter(task: TaskRecord): Promise<void> {
-    if (!isCallKey(task.idempotencyKey) || task.finishedAt !== null) return;
+  async enter(task: TaskRecord, call: PlainCall): Promise<Waiting> {
+    const release = this.arrive(task);
     try {
-      await this.#runtime.join(task.id, task, { alone: false });
+      if (isKeyed(task) && task.finishedAt === null)
+        await this.#runtime.join(task.id, task, { alone: false });
     } catch (error) {
       if (!isUnknownTask(error) && !isStopping(error)) this.#onError(error);
     }
+    const waiting = this.wait(task, call);
+    release();
+    return waiting;
   }
 
   async #tryToJoin(found: TaskRecord, terms: Pick<JoinTerms, "key" | "alone">): Promise<Joined> {
     const release = this.arrive(found);
     // Others know already that calls wait here.
-    if (!terms.alone && found.finishedAt === null && this.isKnown(found.id)) {
+    if (!terms.alone && found.finishedAt === null && this.#deliveries.get(found.id)?.isKnown === true) {
       return { kind: "joined", task: found, release };
     }
     let isJoined = false;

@@ -4,7 +4,7 @@ import type { PlainPolicy } from "../../runtime/tool/tool-options.ts";
 import { errorResult, resultOutcome } from "../../task/outcome.ts";
 import { cancelledByCaller } from "../../task/status-text.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
-import type { Answer } from "../request.ts";
+import { type Answer, progressTokenOf } from "../request.ts";
 import type { OnError } from "../faults.ts";
 import { waitForTask } from "../waiting-call.ts";
 import { type LogLine, logLines, newestShown, sentProgress, shownProgress } from "../log-messages.ts";
@@ -76,13 +76,15 @@ export class PlainCalls {
 
   /** Continues a call whose last answer was questions. */
   async continueCall(task: TaskRecord, tool: Tool, call: PlainCall): Promise<Answer> {
-    return this.#follow(task, call, this.#policyOf(tool), { waiting: await this.#enter(task, call) });
+    return this.#follow(task, call, this.#policyOf(tool), {
+      waiting: await this.#deliveries.enter(task, call),
+    });
   }
 
   /** Continues a call that another process was answering. Without its tool, which may be gone, it waits for the result. */
   async resume(task: TaskRecord, tool: Tool | undefined, call: PlainCall): Promise<Answer> {
     const policy = tool === undefined ? "wait" : this.#policyOf(tool);
-    const waiting = await this.#enter(task, call);
+    const waiting = await this.#deliveries.enter(task, call);
     return this.#follow(task, call, policy, { waiting, sent: sentProgress(task) });
   }
 
@@ -93,7 +95,7 @@ export class PlainCalls {
 
   /** Waits for a task that the caller has a ticket for, and answers as its own call would have, or with a ticket again. */
   async result(task: TaskRecord, call: PlainCall): Promise<Answer> {
-    const waiting = await this.#enter(task, call);
+    const waiting = await this.#deliveries.enter(task, call);
     if (!task.promised) await waiting.promise({ leaves: false }); // a list has named it
     return this.#follow(task, call, "ticket", { waiting, via: this.policies.names.result });
   }
@@ -116,14 +118,6 @@ export class PlainCalls {
     return this.#deliveries.cancel(task);
   }
 
-  async #enter(task: TaskRecord, call: PlainCall): Promise<Waiting> {
-    const release = this.#deliveries.arrive(task);
-    await this.#deliveries.enter(task);
-    const waiting = this.#deliveries.wait(task, call);
-    release();
-    return waiting;
-  }
-
   async #follow(task: TaskRecord, call: PlainCall, policy: PlainPolicy, follower: Follower): Promise<Answer> {
     const { waiting, sent } = follower;
     const { clock } = this.#runtime;
@@ -134,7 +128,12 @@ export class PlainCalls {
     const cancelDeadline =
       policy === "ticket" ? clock.after(this.#deadlineOf(task, call), () => deadline.abort()) : undefined;
     const log = new CallLog(this.#runtime, task, call);
-    const keepAlive = new KeepAlive(clock, (report) => call.progress(report), sent);
+    const progressToken = progressTokenOf(call.request.params);
+    const sendProgress = (report: JsonObject): void => {
+      if (progressToken !== undefined)
+        call.stream.notify("notifications/progress", { progressToken, ...report });
+    };
+    const keepAlive = new KeepAlive(clock, sendProgress, sent);
     const attendance = call.attend?.(task);
     let last: TaskSnapshot | undefined;
     const isAnswerable = (snapshot: TaskSnapshot): boolean => {
@@ -178,7 +177,8 @@ export class PlainCalls {
     const { task, outcome } = snapshot;
     if (task.finishedAt !== null) {
       call.request.signal.throwIfAborted(); // else nothing would report whether the answer arrived
-      call.afterAnswer(waiting.send());
+      const sending = waiting.send();
+      call.stream.afterAnswer((end) => sending(end === "sent"));
       if (via !== undefined) this.#runtime.retrieved(task, via);
       const cancelled = `The call to ${task.tool} has no result. ${task.statusMessage ?? cancelledByCaller}`;
       return call.answerOf(outcome ?? errorResult(cancelled));
@@ -237,15 +237,17 @@ export class CallLog {
 
   /** Resolves when the lines of this state are sent; reads none that its client has no use for. */
   async upTo(task: TaskRecord): Promise<void> {
-    const least = this.#call.logLevel();
-    const { hasProgressToken } = this.#call;
+    const { stream, request } = this.#call;
+    const least = stream.logLevel();
     if (least === undefined) this.#sent = task.logged;
-    const after = hasProgressToken ? Math.min(this.#seen, this.#sent) : this.#sent;
+    const after =
+      progressTokenOf(request.params) !== undefined ? Math.min(this.#seen, this.#sent) : this.#sent;
     if (after >= task.logged) return;
     const lines = await logLines(this.#runtime, task, task, after);
     for (const line of lines) {
       if (least === undefined || line.seq <= this.#sent || !isAtLeast(least, line)) continue;
-      this.#call.log(logMessage(task.tool, line).params);
+      const { method, params } = logMessage(task.tool, line);
+      stream.notify(method, params);
     }
     this.#sent = task.logged;
     this.#seen = task.logged;

@@ -10,9 +10,8 @@ import { pollingToolOptions, type PollingToolOptions } from "../tasks-options.ts
 import { deadlineOfHost, type ClientName, type HostTimeouts, type SeenPatience } from "./patience.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
-import type { LogLevel } from "../../task/task-line.ts";
 import type { Answer, ToolRequest } from "../request.ts";
-import type { Attendance } from "../waiting-call.ts";
+import type { Attendance, CallStream } from "../waiting-call.ts";
 
 /** What the model can answer with a polling tool if the client cannot be asked. */
 const answeredByModel: readonly string[] = ["elicitation", "sampling"];
@@ -252,16 +251,7 @@ export interface PlainCall {
   attend?(task: TaskRecord): Attendance;
   /** The answer that asks the open questions (MRTR): the client makes the call again with their answers. */
   askByAnswer?(snapshot: TaskSnapshot): Promise<Answer>;
-  /** From which level on its client wants log messages now; undefined: it wants none. */
-  logLevel(): LogLevel | undefined;
-  /** Sends a log message with these params. */
-  log(params: JsonObject): void;
-  /** Whether its client wants progress. */
-  readonly hasProgressToken: boolean;
-  /** Sends progress under the call's progress token; does nothing if it has none. */
-  progress(report: JsonObject): void;
-  /** Calls `action` once, with whether the answer to this call has reached the client, as far as the transport knows. */
-  afterAnswer(action: (arrived: boolean) => void): void;
+  readonly stream: CallStream;
   /** Whether the client waits for the answer now, as far as the transport knows: not if its connection broke. */
   isWaitedFor(): boolean;
   /** Calls `listener` when its connection breaks; returns a function that stops this. Left out if that aborts the signal. */

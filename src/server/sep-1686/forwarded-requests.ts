@@ -54,8 +54,8 @@ async function ownTask(runtime: Runtime, scope: string, wireId: string): Promise
 }
 
 /** Cancels a task; one that has ended is left as it is (S-066). */
-export async function cancelTask(session: SepSession, id: string): Promise<void> {
-  await cancelling(session, () => cancelIfRunning(session, id));
+export function cancelTask(session: SepSession, id: string): Promise<void> {
+  return cancelling(session, async () => id);
 }
 
 /**
@@ -66,31 +66,28 @@ export async function cancelNamed(session: SepSession, cancelled: JsonObject): P
   const related = relatedTaskOf(cancelled);
   if (related === undefined) return;
   await cancelling(session, async () => {
-    try {
-      const id = await session.find(related);
-      const { requestId } = await session.runtime.originOf(id, session.requestor);
-      if (requestId === cancelled["requestId"]) await cancelIfRunning(session, id);
-    } catch (error) {
-      if (!isUnknownTask(error)) throw error;
-    }
+    const id = await session.find(related);
+    const { requestId } = await session.runtime.originOf(id, session.requestor);
+    return requestId === cancelled["requestId"] ? id : undefined;
   });
 }
 
-async function cancelling({ cancels }: SepSession, cancel: () => Promise<void>): Promise<void> {
+async function cancelling(session: SepSession, find: () => Promise<string | undefined>): Promise<void> {
+  const { cancels, runtime, requestor } = session;
+  const cancel = async (): Promise<void> => {
+    try {
+      const id = await find();
+      if (id !== undefined) await runtime.cancelNow(id, requestor);
+    } catch (error) {
+      if (!isUnknownTask(error)) throw error;
+    }
+  };
   const work = cancel();
   cancels.add(work);
   try {
     await work;
   } finally {
     cancels.delete(work);
-  }
-}
-
-async function cancelIfRunning({ runtime, requestor }: SepSession, id: string): Promise<void> {
-  try {
-    await runtime.cancelNow(id, requestor);
-  } catch (error) {
-    if (!isUnknownTask(error)) throw error;
   }
 }
 

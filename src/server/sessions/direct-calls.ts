@@ -1,7 +1,8 @@
-import { logMethod, type JsonObject } from "../../generation/message.ts";
+import type { RequestId } from "@modelcontextprotocol/server";
+import type { JsonObject } from "../../generation/message.ts";
 import { validateArguments } from "../../runtime/tool/tool-outcome.ts";
 import type { Tool } from "../../runtime/tool/tool.ts";
-import { type Answer, answerOf, progressTokenOf, type ToolRequest } from "../request.ts";
+import { type Answer, answerOf, type ToolRequest } from "../request.ts";
 import { askClient } from "../connection/ask-client.ts";
 import { cannotAsk, departureByReason, lacking, type PlainCall } from "../plain/plain-policies.ts";
 import type { NotificationFormat } from "../subscriptions/subscribers.ts";
@@ -11,7 +12,8 @@ import { inputFailed } from "../../runtime/questions/questions.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { errorResult } from "../../task/outcome.ts";
 import { firstAttempt, judgeReply, paramsFor } from "../connection/question.ts";
-import { reporting, runDirectly } from "../waiting-call.ts";
+import { type CallStream, reporting, runDirectly } from "../waiting-call.ts";
+import type { Connection } from "../connection/connection.ts";
 import { cannotBeAsked } from "../streams.ts";
 
 /** Clients without tasks get no notifications about them. A question belongs to their call. */
@@ -35,10 +37,9 @@ export async function waitForCall(
  * may resume it. If it does not, the call ends, and its task continues.
  */
 export function plainCall(request: ToolRequest, { core, services }: SessionContext): PlainCall {
-  const { id, params, signal } = request;
+  const { id, signal } = request;
   const { connection } = core;
   const { principal, streams, capabilities } = connection;
-  const progressToken = progressTokenOf(params);
   return {
     request: { ...request, signal: AbortSignal.any([signal, connection.lost(id, signal)]) },
     owner: { principal, session: streams.sessionKey, scopes: request.access?.scopes },
@@ -48,19 +49,20 @@ export function plainCall(request: ToolRequest, { core, services }: SessionConte
     answerOf,
     joined: (task) => streams.joined?.(id, task),
     attend: (task) => services.subscriptions.plain.attend(task, task, { connection, request: id }),
-    logLevel: () => connection.logLevel,
-    log: (message) => connection.notify(logMethod, message, id),
-    hasProgressToken: progressToken !== undefined,
-    progress(report) {
-      if (progressToken === undefined) return;
-      connection.notify("notifications/progress", { progressToken, ...report }, id);
-    },
-    afterAnswer: (action) => connection.afterAnswer(id, (end) => action(end === "sent")),
+    stream: streamOf(connection, id),
     onBroken: (listener) => streams.onBroken((broken) => broken === id && listener()),
     isWaitedFor: () => !signal.aborted && !connection.isBroken(id),
     // The end of a connection aborts all its requests, which does not cancel them.
     departure: () =>
       signal.aborted && !connection.closing.aborted ? departureByReason(signal.reason) : undefined,
+  };
+}
+
+function streamOf(connection: Connection, request: RequestId): CallStream {
+  return {
+    logLevel: () => connection.logLevel,
+    notify: (method, params) => connection.notify(method, { ...params }, request),
+    afterAnswer: (action) => connection.afterAnswer(request, action),
   };
 }
 
@@ -100,12 +102,8 @@ export async function runCall(
     }
   };
 
-  const stream = {
-    logLevel: () => connection.logLevel,
-    notify: (method: string, said: object) => connection.notify(method, { ...said }, id),
-  };
   const terms = { ask, prepareInTask: true, principal: connection.principal } as const;
-  return reporting(runtime, tool, request, stream, async ({ progress, log }) =>
+  return reporting(runtime, tool, request, streamOf(connection, id), async ({ progress, log }) =>
     answerOf(await runDirectly(runtime, tool, request, { ...terms, progress, log })),
   );
 }

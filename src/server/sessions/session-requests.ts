@@ -10,7 +10,13 @@ import {
   taskMethods as sepTaskMethods,
   wireTask as sepTask,
 } from "../../generation/sep-1686.ts";
-import { type JsonObject, listResult, readTaskId } from "../../generation/message.ts";
+import {
+  encodeCursor,
+  type JsonObject,
+  listResult,
+  readCursor,
+  readTaskId,
+} from "../../generation/message.ts";
 import { HoldfastError, unknownTask } from "../../task/fault.ts";
 import type { Runtime } from "../../runtime/runtime.ts";
 import {
@@ -31,7 +37,7 @@ import {
   type SessionServices,
 } from "./session-context.ts";
 import { format as plainFormat, plainCall, runCall, waitForCall } from "./direct-calls.ts";
-import { listPage, requestorWith, type TaskMethods, type TaskSession } from "./task-session.ts";
+import { requestorWith, type TaskMethods, type TaskSession } from "./task-session.ts";
 import type { Origin, TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import { sentElsewhere } from "../../task/unanswered.ts";
 import { departureByReason, generation as plain, type PollingToolKind } from "../plain/plain-policies.ts";
@@ -136,20 +142,34 @@ interface Seen {
   readonly session: TaskSession;
 }
 
-async function list(request: ToolRequest, seen: readonly Seen[]): Promise<Answer> {
+/** Tasks on one page. */
+const pageSize = 50;
+
+/**
+ * A page of the tasks of all these sessions, the newest first (C-072, C-073, S-046, S-047); rejects with `invalid_params`. No task is in two of
+ * them, and no outcome is read.
+ */
+async function list({ params, access }: ToolRequest, seen: readonly Seen[]): Promise<Answer> {
   const [form] = seen;
-  const sessions = seen.map(({ session }) => session);
   // Where callers are not told apart, tasks are a caller's own only by its session (A-39, C-010, C-011).
-  const listed = sessions.filter(
-    ({ scope, requestor }) => scope !== undefined || requestor.principal !== null,
+  const listed = seen.filter(
+    ({ session: { scope, requestor } }) => scope !== undefined || requestor.principal !== null,
   );
   if (form === undefined || listed.length === 0) throw notFound(listMethod);
-  const parts = listed.map((session) => ({
-    requestor: requestorWith(session, request.access),
-    scope: session.scope,
-  }));
-  const { tasks, nextCursor } = await listPage(form.session.runtime, parts, request.params);
-  return { result: { ...listResult(tasks.map(forms[form.generation].shown), nextCursor) } };
+  const after = readCursor(params);
+  // One more than fits tells whether there is another page.
+  const page = { limit: pageSize + 1, ...(after !== undefined && { after }) };
+  const tasks = await Promise.all(
+    listed.map(({ session }) => {
+      const { runtime, scope } = session;
+      return runtime.list(requestorWith(session, access), { ...page, ...(scope !== undefined && { scope }) });
+    }),
+  );
+  const all = tasks.flat().toSorted((a, b) => (a.id < b.id ? 1 : -1));
+  const onPage = all.slice(0, pageSize);
+  const last = all.length > pageSize ? onPage.at(-1) : undefined;
+  const shown = onPage.map(forms[form.generation].shown);
+  return { result: { ...listResult(shown, last && encodeCursor(last.id)) } };
 }
 
 /** Answers with the first task of that name; undefined if there is none. */

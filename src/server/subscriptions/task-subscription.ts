@@ -3,7 +3,6 @@ import { isStopping, isUnknownTask } from "../../task/fault.ts";
 import type { TaskSnapshot, TaskRecord, Progress } from "../../task/record.ts";
 import type { Connection } from "../connection/connection.ts";
 import {
-  type NotificationFormat,
   PendingQuestions,
   type Subscriber,
   Subscribers,
@@ -12,7 +11,6 @@ import {
 } from "./subscribers.ts";
 import { isAtLeast } from "../../generation/message.ts";
 import { type LogLine, logLines, newestShown, sentProgress, shownProgress } from "../log-messages.ts";
-import type { Runtime } from "../../runtime/runtime.ts";
 import { whenAborted } from "../../runtime/wait-for.ts";
 import { pushed } from "../tracing.ts";
 import type { Attendance } from "../waiting-call.ts";
@@ -35,11 +33,12 @@ export type NewFollower = Pick<Subscriber, "connection" | "progressToken" | "isT
 export class TaskSubscription {
   readonly #setup: SubscriptionSetup;
   readonly #subscribers: Subscribers;
-  readonly #updates: TaskUpdates;
   readonly #log: LogUpdates;
   readonly #questions: PendingQuestions;
   readonly #unwatch: () => void;
   readonly #over = new AbortController();
+  /** The state that clients have, as text: it is sent again only if it changes. */
+  #state: string | undefined;
   /** Of the newest state that was sent. */
   #version = 0;
   /** States are sent one after another. */
@@ -50,7 +49,6 @@ export class TaskSubscription {
   constructor(setup: SubscriptionSetup) {
     this.#setup = setup;
     this.#subscribers = new Subscribers(setup);
-    this.#updates = new TaskUpdates(setup, this.#subscribers);
     this.#log = new LogUpdates(setup, this.#subscribers);
     this.#questions = new PendingQuestions(setup, this.#subscribers, () => this.#update());
     this.#unwatch = setup.runtime.watch([setup.id], () => this.#update());
@@ -119,7 +117,7 @@ export class TaskSubscription {
   }
 
   #begin(subscriber: Subscriber, known: TaskRecord): void {
-    this.#updates.known(known);
+    this.#state ??= JSON.stringify(this.#setup.format.state?.(known));
     this.#log.begin(subscriber.connection, known);
     subscriber.progress = sentProgress(known);
     if (subscriber.request === undefined) this.#subscribers.follow(subscriber);
@@ -175,15 +173,42 @@ export class TaskSubscription {
     const sent = this.#sent.then(async () => {
       const { task } = snapshot;
       if (this.#over.signal.aborted || task.version < this.#version) return;
-      if (this.#log.isBehind(task)) await this.#log.send(task);
+      await this.#log.upTo(task);
       this.#version = task.version;
       const finished = task.finishedAt !== null;
-      this.#updates.publish(task, this.#log.newest);
+      const progress = shownProgress(task.progress, this.#log.newest);
+      if (!finished && progress !== undefined) this.#sendProgress(task, progress);
+      this.#sendState(task);
       this.#questions.offer(finished ? [] : snapshot.inputs);
       if (finished) this.#end();
     });
     this.#sent = sent.catch(() => undefined); // which is told to who reads the task
     return sent;
+  }
+
+  #sendState(task: TaskRecord): void {
+    const notification = this.#setup.format.state?.(task);
+    const text = JSON.stringify(notification);
+    if (notification === undefined || text === this.#state) return;
+    this.#state = text;
+    for (const connection of this.#subscribers.connections) {
+      const route = this.#subscribers.routeTo(connection);
+      if (route === undefined) continue;
+      connection.notify(notification.method, notification.params, route.via);
+      pushed(this.#setup.runtime, task.updatedAt);
+    }
+  }
+
+  /** It has to grow. Those with a progress token get it as soon as they can be reached. */
+  #sendProgress(task: TaskRecord, progress: Progress): void {
+    for (const subscriber of this.#subscribers.all) {
+      const { connection, request, progressToken, progress: sent = -Infinity } = subscriber;
+      const route = request === undefined ? this.#subscribers.routeTo(connection) : { via: request };
+      if (progressToken === undefined || route === undefined || progress.progress <= sent) continue;
+      subscriber.progress = progress.progress;
+      const notification = this.#setup.format.progress?.(progressToken, progress, task);
+      if (notification !== undefined) connection.notify(notification.method, notification.params, route.via);
+    }
   }
 
   #endIfEmpty(): void {
@@ -203,7 +228,7 @@ export class TaskSubscription {
 type Setup = Pick<SubscriptionSetup, "runtime" | "requestor" | "format">;
 
 /** The lines of a task's log, which each connection gets once, from when it began to follow the task. */
-export class LogUpdates {
+class LogUpdates {
   readonly #setup: Setup;
   readonly #subscribers: Subscribers;
   /** The last line that each connection got, or did not want. */
@@ -227,15 +252,11 @@ export class LogUpdates {
     if (!this.#subscribers.connections.has(connection)) this.#sent.set(connection, logged);
   }
 
-  /** Whether a reachable client wants lines of this state that were not read yet. */
-  isBehind(task: TaskRecord): boolean {
-    return this.#wantedAfter(task) < task.logged;
-  }
-
-  /** Reads the wanted lines of this state, and sends them. */
-  async send(task: TaskRecord): Promise<void> {
+  /** Sends the lines of this state; reads none that no client can be sent, or wants. */
+  async upTo(task: TaskRecord): Promise<void> {
     const { runtime, requestor, format } = this.#setup;
     const after = this.#wantedAfter(task);
+    if (after >= task.logged) return;
     const lines = await logLines(runtime, task, requestor, after);
     if (after <= this.#seen) {
       this.#newest = newestShown(lines) ?? this.#newest;
@@ -281,56 +302,5 @@ export class LogUpdates {
 
   #sentTo(connection: Connection, { logged }: TaskRecord): number {
     return this.#sent.get(connection) ?? logged;
-  }
-}
-
-/** The notifications about a task: its state when it changed, progress when it grew. */
-export class TaskUpdates {
-  readonly #runtime: Pick<Runtime, "telemetry" | "clock">;
-  readonly #subscribers: Subscribers;
-  readonly #format: NotificationFormat;
-  #sent: string | undefined;
-
-  constructor({ runtime, format }: Pick<SubscriptionSetup, "runtime" | "format">, subscribers: Subscribers) {
-    this.#runtime = runtime;
-    this.#subscribers = subscribers;
-    this.#format = format;
-  }
-
-  /** Clients have this state: it is sent again only if it changes. */
-  known(task: TaskRecord): void {
-    this.#sent ??= JSON.stringify(this.#format.state?.(task));
-  }
-
-  /** `line`: the newest line of its log that goes with progress. */
-  publish(task: TaskRecord, line: LogLine | undefined): void {
-    const progress = shownProgress(task.progress, line);
-    if (task.finishedAt === null && progress !== undefined) this.#sendProgress(task, progress);
-    this.#sendState(task);
-  }
-
-  #sendState(task: TaskRecord): void {
-    const notification = this.#format.state?.(task);
-    const text = JSON.stringify(notification);
-    if (notification === undefined || text === this.#sent) return;
-    this.#sent = text;
-    for (const connection of this.#subscribers.connections) {
-      const route = this.#subscribers.routeTo(connection);
-      if (route === undefined) continue;
-      connection.notify(notification.method, notification.params, route.via);
-      pushed(this.#runtime, task.updatedAt);
-    }
-  }
-
-  /** It has to grow. Those with a progress token get it as soon as they can be reached. */
-  #sendProgress(task: TaskRecord, progress: Progress): void {
-    for (const subscriber of this.#subscribers.all) {
-      const { connection, request, progressToken, progress: sent = -Infinity } = subscriber;
-      const route = request === undefined ? this.#subscribers.routeTo(connection) : { via: request };
-      if (progressToken === undefined || route === undefined || progress.progress <= sent) continue;
-      subscriber.progress = progress.progress;
-      const notification = this.#format.progress?.(progressToken, progress, task);
-      if (notification !== undefined) connection.notify(notification.method, notification.params, route.via);
-    }
   }
 }
