@@ -19,7 +19,9 @@ import { readMethod } from "./task-resources.ts";
 import type { TaskServer } from "./task-server.ts";
 import { ServerIdentity } from "./server-identity.ts";
 import { measureLoopDelay, Rates } from "./rates.ts";
-import type { RateSettings } from "./limits.ts";
+import { rateOptions } from "./limits.ts";
+import { settingsOf } from "../options/options.ts";
+import type { TaskSettings } from "./tasks-options.ts";
 import { PollingTools } from "./plain/polling-tools.ts";
 import { PlainCalls } from "./plain/plain-calls.ts";
 import type { PlainPolicies } from "./plain/plain-policies.ts";
@@ -37,12 +39,15 @@ export interface TaskServerSetup {
   readonly onError: OnError;
   /** Receives refused requests. */
   readonly events?: ServerEvents | undefined;
-  readonly legacyErrorCodes: boolean;
-  readonly requireTasks: boolean;
-  readonly listRequiredTools: boolean;
-  readonly rates: RateSettings;
-  readonly maxListensPerPrincipal: number;
-  readonly maxIdsPerListen: number;
+  readonly settings: Pick<
+    TaskSettings,
+    | "legacyErrorCodes"
+    | "requireTasks"
+    | "listRequiredTools"
+    | "rates"
+    | "maxListensPerPrincipal"
+    | "maxIdsPerListen"
+  >;
   readonly policies: PlainPolicies;
   readonly forwarder: RequestForwarder;
 }
@@ -66,12 +71,7 @@ export function createTaskServer({
   factory,
   onError,
   events,
-  legacyErrorCodes,
-  requireTasks,
-  listRequiredTools,
-  rates: rateOptions,
-  maxListensPerPrincipal,
-  maxIdsPerListen,
+  settings,
   policies,
   forwarder,
 }: TaskServerSetup): TaskServer {
@@ -81,12 +81,13 @@ export function createTaskServer({
       "tasks.server takes a function that returns a new server: tasks.server(() => new McpServer({ name, version })).",
     );
   }
+  const { legacyErrorCodes, requireTasks, listRequiredTools, maxIdsPerListen } = settings;
   const errorOf = errorsFor(onError, legacyErrorCodes);
   const subscriptions = sessionSubscriptions(runtime, onError);
   const { clock, options, telemetry, traces } = runtime;
   const isPollingTool = (tool: string): boolean => policies.pollingTool(tool) !== undefined;
   const rates = new Rates({
-    rates: rateOptions,
+    rates: settingsOf(rateOptions, settings.rates ?? {}),
     pollIntervalMs: options.pollIntervalMs,
     loopDelay: measureLoopDelay(() => clock.elapsed()),
     pollingTool: (name) => policies.pollingTool(name),
@@ -105,7 +106,7 @@ export function createTaskServer({
     ...parts,
   });
   let checked: Promise<void> | undefined;
-  const slots = new ListenSlots(maxListensPerPrincipal);
+  const slots = new ListenSlots(settings.maxListensPerPrincipal);
   const services = {
     runtime,
     rates,

@@ -7,6 +7,12 @@ import type { ReserveMemory } from "../store/store.ts";
  */
 export type ReserveAnswer = (bytes: number, signal: AbortSignal) => Promise<() => void>;
 
+/**
+ * What happened to an answer. `sent`: as far as the transport knows, the client has it. `kept`: its stream broke, and the client may resume
+ * it. `lost`: it could not be sent, or the request was cancelled.
+ */
+export type AnswerEnd = "sent" | "kept" | "lost";
+
 /** The memory for the answer to one request, which is reserved once, and released by what `afterAnswer` gets. Undefined: nothing counts it. */
 export function memoryFor(
   request: { readonly signal: AbortSignal },

@@ -7,6 +7,7 @@ import {
   isObject,
   number,
   options,
+  type Settings,
   tableOf,
   text,
   time,
@@ -165,3 +166,24 @@ class DeclaredTasksOptions extends DeclaredRuntimeOptions {
 export interface TasksOptions extends DeclaredTasksOptions {}
 
 export const tasksOptions = tableOf<TasksOptions>(DeclaredTasksOptions);
+
+/** Those without a default. */
+export type Unset =
+  | "ttlMs"
+  | "healthPort"
+  | "plain"
+  | "plainDeadlineMs"
+  | "hostTimeoutsMs"
+  | "pollingTools"
+  | "rates"
+  | "onError"
+  | "onEvent"
+  | "telemetry"
+  | "webhooks"
+  | "blobs";
+
+/** Those that are no objects of others, with their defaults. */
+export type TaskSettings = Omit<
+  Settings<TasksOptions, Unset>,
+  "store" | "onError" | "onEvent" | "telemetry" | "webhooks" | "blobs"
+>;

@@ -2,7 +2,7 @@ import type { McpServer, Server } from "@modelcontextprotocol/server";
 import type { Admin } from "../admin/operations.ts";
 import { BulkRunner, type RunnerServices } from "../admin/bulk-runner.ts";
 import { createAdmin } from "../admin/create-admin.ts";
-import { assertOptions, settingsOf, type Settings } from "../options/options.ts";
+import { assertOptions, settingsOf } from "../options/options.ts";
 import { createRuntime, type RuntimeSetup } from "../runtime/create-runtime.ts";
 import { inThisContext } from "../runtime/own-context.ts";
 import { StoreClock, systemClock, type Clock } from "../runtime/clock.ts";
@@ -15,9 +15,8 @@ import type { Returnable } from "../runtime/tool/handler-return.ts";
 import type { ToolArguments, ToolSchema } from "../runtime/tool/schema.ts";
 import type { ServerFactory } from "./author-server.ts";
 import { PlainPolicies } from "./plain/plain-policies.ts";
-import { rateOptions } from "./limits.ts";
 import { sendOptions, type EventSchemas, type SendOptions } from "../runtime/tool/declared-events.ts";
-import { tasksOptions, type TasksOptions } from "./tasks-options.ts";
+import { type TaskSettings, tasksOptions, type TasksOptions, type Unset } from "./tasks-options.ts";
 import { RequestForwarder } from "./sep-1686/forwarded-requests.ts";
 import { registrars } from "./durable/registrations.ts";
 import { keepInside } from "./request.ts";
@@ -162,49 +161,16 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
     onError: report,
     onEvent,
     telemetry,
-    plain,
     webhooks,
     blobs,
     ...settings
-  } = settingsOf<
-    TasksOptions,
-    | "ttlMs"
-    | "healthPort"
-    | "plain"
-    | "plainDeadlineMs"
-    | "hostTimeoutsMs"
-    | "pollingTools"
-    | "rates"
-    | "onError"
-    | "onEvent"
-    | "telemetry"
-    | "webhooks"
-    | "blobs"
-  >(tasksOptions, given);
-  const { plainDeadlineMs, hostTimeoutsMs, plainGraceMs, pollingTools = {}, rates = {} } = settings;
-  const { legacyErrorCodes, requireTasks, listRequiredTools } = settings;
-  const { maxListensPerPrincipal, maxIdsPerListen } = settings;
+  } = settingsOf<TasksOptions, Unset>(tasksOptions, given);
   const onError = errorReporter(report);
   const clock = StoreClock.of(testedBy.clock ?? systemClock);
   const { events, served, counts } = observersOf({ onEvent, telemetry, clock, onError });
   const registry = new Registry();
-  const policies = new PlainPolicies(registry, {
-    plain,
-    plainDeadlineMs,
-    hostTimeoutsMs,
-    plainGraceMs,
-    pollingTools,
-  });
-  const setup = {
-    legacyErrorCodes,
-    requireTasks,
-    listRequiredTools,
-    rates: settingsOf(rateOptions, rates),
-    maxListensPerPrincipal,
-    maxIdsPerListen,
-    policies,
-    forwarder: new RequestForwarder(registry),
-  };
+  const policies = new PlainPolicies(registry, settings);
+  const forwarder = new RequestForwarder(registry);
   const runtime = createRuntime({
     store,
     registry,
@@ -237,7 +203,16 @@ export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
   const admin = createAdmin(operated, runner);
   const serverOf = (factory: ServerFactory<McpServer | Server>): TaskServer => {
     registrars(); // a tool with task that the factory registers on the SDK is refused, and not taken for one without
-    return createTaskServer({ runtime, admin, factory, onError, events: served, ...setup });
+    return createTaskServer({
+      runtime,
+      admin,
+      factory,
+      onError,
+      events: served,
+      settings,
+      policies,
+      forwarder,
+    });
   };
   const send: Tasks["sendEvent"] = async (id, name, value, options = {}) => {
     assertOptions("tasks.sendEvent", options, sendOptions);
@@ -269,10 +244,7 @@ function watchOf({
   blockedExitMs,
   healthPort: port,
   healthHost: host,
-}: Pick<
-  Settings<TasksOptions, "healthPort">,
-  "loopBlockedMs" | "onBlocked" | "blockedExitMs" | "healthPort" | "healthHost"
->): Omit<Watch, "id"> | undefined {
+}: TaskSettings): Omit<Watch, "id"> | undefined {
   if (loopBlockedMs === null) return undefined;
   const exitMs = onBlocked === "exit" ? Math.max(blockedExitMs, loopBlockedMs) : null;
   return { loopBlockedMs, exitMs, health: port === undefined ? null : { host, port } };

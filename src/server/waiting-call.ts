@@ -20,7 +20,7 @@ import type { ReserveMemory } from "../store/store.ts";
 import type { Outcome } from "../task/outcome.ts";
 import type { TaskRecord, TaskSnapshot } from "../task/record.ts";
 import { type OnError, waitOutStop } from "./faults.ts";
-import type { AnswerEnd } from "./dispatch/dispatch-transport.ts";
+import type { AnswerEnd } from "./streams.ts";
 import { DirectReports } from "./log-messages.ts";
 import type { LogLevel } from "../task/task-line.ts";
 import { type Answer, callerOf, originOf, progressTokenOf, receivedBy, type ToolRequest } from "./request.ts";

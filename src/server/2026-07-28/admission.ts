@@ -13,7 +13,7 @@ import {
   tasksCapability,
 } from "../../generation/2026-07-28.ts";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import type { AnswerEnd } from "../dispatch/dispatch-transport.ts";
+import type { AnswerEnd } from "../streams.ts";
 import { lacking, generation as plain, type PlainPolicies } from "../plain/plain-policies.ts";
 import type { Access } from "../request.ts";
 import type { LineReader } from "../task-resources.ts";

@@ -9,7 +9,7 @@ import type { Clock } from "../../runtime/clock.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import type { Answer } from "../request.ts";
 import type { ErrorOf } from "../faults.ts";
-import type { ReserveAnswer } from "../streams.ts";
+import type { AnswerEnd, ReserveAnswer } from "../streams.ts";
 import type { Amend, DispatchContext, Handle, Wire, WireDispatcher } from "../dispatch/dispatch-transport.ts";
 import { authorIdentity, type AuthorIdentity, type ServerIdentity } from "../server-identity.ts";
 import { readMethod } from "../task-resources.ts";
@@ -59,7 +59,7 @@ export class PipeDispatcher implements WireDispatcher {
         if (isRefusal(verdict)) return verdict;
       }
       const author = await this.#identity(forward, params["_meta"]);
-      const stream = this.#streamOf(id);
+      const stream = new PipeStream(id, this.#wire, () => this.#closed);
       const answer = await dispatcher.handle({
         id,
         method,
@@ -100,18 +100,6 @@ export class PipeDispatcher implements WireDispatcher {
   closed(): void {
     this.#closed = true;
     for (const { reject } of this.#asked.values()) reject(connectionEnded());
-  }
-
-  #streamOf(request: RequestId): RequestStream {
-    const stream: Omit<RequestStream, "leftBy"> = {
-      notify: (method, params) => {
-        const message = { jsonrpc: "2.0" as const, method, params: { ...params } };
-        this.#wire?.send(message, { relatedRequestId: request }).catch(() => undefined);
-      },
-      afterAnswer: (action) => this.#wire?.afterAnswer(request, action),
-      onUndelivered: (action) => this.#wire?.afterAnswer(request, (end) => void (end === "lost" && action())),
-    };
-    return Object.assign(new Departure(() => this.#closed), stream);
   }
 
   #identity(forward: DispatchContext["forward"], envelope: unknown): Promise<AuthorIdentity> {
@@ -157,15 +145,31 @@ function connectionEnded(): HoldfastError {
   return new HoldfastError("stopping", "The connection has closed."); // nobody needs to know
 }
 
-/** What the client of a request on a pipe did, who has left it. */
-class Departure {
+class PipeStream implements RequestStream {
+  readonly #request: RequestId;
+  readonly #wire: Wire | undefined;
   readonly #isClosed: () => boolean;
 
-  constructor(isClosed: () => boolean) {
+  constructor(request: RequestId, wire: Wire | undefined, isClosed: () => boolean) {
+    this.#request = request;
+    this.#wire = wire;
     this.#isClosed = isClosed;
   }
 
   get leftBy(): "cancelling" | undefined {
     return this.#isClosed() ? undefined : "cancelling";
+  }
+
+  notify(method: string, params: object): void {
+    const message = { jsonrpc: "2.0" as const, method, params: { ...params } };
+    this.#wire?.send(message, { relatedRequestId: this.#request }).catch(() => undefined);
+  }
+
+  afterAnswer(action: (end: AnswerEnd) => void): void {
+    this.#wire?.afterAnswer(this.#request, action);
+  }
+
+  onUndelivered(action: () => void): void {
+    this.afterAnswer((end) => void (end === "lost" && action()));
   }
 }

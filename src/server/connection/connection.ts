@@ -13,8 +13,8 @@ import { hasScopes } from "../../task/scopes.ts";
 import type { LogLevel } from "../../task/task-line.ts";
 import { notResumed } from "../../task/unanswered.ts";
 import { clientNameIn, SeenPatience, type ClientName } from "../plain/patience.ts";
-import type { AnswerEnd, Wire } from "../dispatch/dispatch-transport.ts";
-import type { Streams } from "../streams.ts";
+import type { Wire } from "../dispatch/dispatch-transport.ts";
+import type { AnswerEnd, Streams } from "../streams.ts";
 
 /** What a client answered a request of ours. */
 export type Reply =

@@ -14,15 +14,9 @@ import {
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
 import type { ReserveMemory } from "../../store/store.ts";
 import type { Answer, MessageContext, RequestTrace } from "../request.ts";
-import { memoryFor, type ReserveAnswer } from "../streams.ts";
+import { type AnswerEnd, memoryFor, type ReserveAnswer } from "../streams.ts";
 import type { ErrorOf } from "../faults.ts";
 import type { ConnectionTraces } from "../tracing.ts";
-
-/**
- * What happened to an answer. `sent`: as far as the transport knows, the client has it. `kept`: its stream broke, and the client may resume
- * it. `lost`: it could not be sent, or the request was cancelled.
- */
-export type AnswerEnd = "sent" | "kept" | "lost";
 
 /** Actions that run once when the answer to a request was sent, or will never be. */
 export class AfterAnswers {

@@ -1,5 +1,4 @@
 import type { ExactMessage, RequestStream } from "../2026-07-28/admission.ts";
-import type { AnswerEnd } from "../dispatch/dispatch-transport.ts";
 import { legacyMissingCapability } from "../faults.ts";
 import { shareOf } from "../limits.ts";
 import type { TaskServer } from "../task-server.ts";
@@ -16,7 +15,7 @@ import {
 } from "./outgoing-stream.ts";
 import type { Backlog, UnreadBytes } from "./unread-bytes.ts";
 import type { Answer, JsonWithBytes, TextAnswer } from "../request.ts";
-import { memoryFor } from "../streams.ts";
+import { type AnswerEnd, memoryFor } from "../streams.ts";
 import { cutOff } from "./refusals.ts";
 import { acceptedForm, type AnswerForm } from "./sessions/request-ids.ts";
 

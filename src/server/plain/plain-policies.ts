@@ -6,8 +6,8 @@ import { type InputRequest, missingForInput } from "../../task/journal.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { type Settings, settingsOf } from "../../options/options.ts";
 import type { Registry } from "../../runtime/tool/registry.ts";
-import { pollingToolOptions, type PollingToolOptions } from "../tasks-options.ts";
-import { deadlineOfHost, type ClientName, type HostTimeouts, type SeenPatience } from "./patience.ts";
+import { pollingToolOptions, type PollingToolOptions, type TaskSettings } from "../tasks-options.ts";
+import { deadlineOfHost, type ClientName, type SeenPatience } from "./patience.ts";
 import type { Outcome } from "../../task/outcome.ts";
 import type { TaskRecord, TaskSnapshot } from "../../task/record.ts";
 import type { Answer, ToolRequest } from "../request.ts";
@@ -102,15 +102,10 @@ export type PollingToolKind = (typeof pollingToolKinds)[number];
 export type PollingToolNames = Settings<PollingToolOptions, "answer" | "list">;
 
 /** How the server answers clients without tasks. */
-export interface PlainOptions {
-  /** Undefined: tickets, except for tools with an output schema. */
-  readonly plain: PlainPolicy | undefined;
-  /** Undefined: by what is known of the host. */
-  readonly plainDeadlineMs: number | undefined;
-  readonly hostTimeoutsMs?: HostTimeouts | undefined;
-  readonly plainGraceMs: number;
-  readonly pollingTools: PollingToolOptions;
-}
+export type PlainOptions = Pick<
+  TaskSettings,
+  "plain" | "plainDeadlineMs" | "hostTimeoutsMs" | "plainGraceMs" | "pollingTools"
+>;
 
 /** How each tool answers clients without tasks. */
 export class PlainPolicies {
@@ -126,7 +121,7 @@ export class PlainPolicies {
   constructor(registry: Registry, options: PlainOptions) {
     this.#registry = registry;
     this.#options = options;
-    this.names = namesFrom(options.pollingTools);
+    this.names = namesFrom(options.pollingTools ?? {});
     const look = (): void => {
       this.#hasTickets ||= registry.all().some((tool) => this.of(tool) === "ticket");
     };

@@ -10,8 +10,6 @@ import type { RuntimeOptions } from "../../../src/runtime/options.ts";
 import { Registry } from "../../../src/runtime/tool/registry.ts";
 import { createTaskServer } from "../../../src/server/create-task-server.ts";
 import { PlainPolicies, type PlainOptions } from "../../../src/server/plain/plain-policies.ts";
-import { settingsOf } from "../../../src/options/options.ts";
-import { rateOptions } from "../../../src/server/limits.ts";
 import { RequestForwarder } from "../../../src/server/sep-1686/forwarded-requests.ts";
 import type { TaskServer } from "../../../src/server/task-server.ts";
 import type { TaskStore } from "../../../src/store/store.ts";
@@ -58,12 +56,14 @@ export async function clockedServer(
     admin,
     factory: () => new McpServer({ name: "reports", version: "1" }),
     onError,
-    legacyErrorCodes: false,
-    requireTasks: false,
-    listRequiredTools: false,
-    rates: { ...settingsOf(rateOptions, {}), maxLoopDelayMs: null },
-    maxListensPerPrincipal: 1,
-    maxIdsPerListen: 1,
+    settings: {
+      legacyErrorCodes: false,
+      requireTasks: false,
+      listRequiredTools: false,
+      rates: { maxLoopDelayMs: null },
+      maxListensPerPrincipal: 1,
+      maxIdsPerListen: 1,
+    },
     policies: new PlainPolicies(registry, { ...options, ...plain }),
     forwarder: new RequestForwarder(registry),
   });
