@@ -11,6 +11,11 @@ export async function unlessAborted<Value>(value: Promise<Value>, signal: AbortS
   }
 }
 
+/** Rejects with the signal's reason when that aborts. */
+export async function untilAborted(signal: AbortSignal): Promise<never> {
+  return unlessAborted(new Promise<never>(() => undefined), signal);
+}
+
 /** Work that no caller waits for: how long it may go on, and where its errors go. */
 export class BackgroundWork {
   readonly #closing = new AbortController();

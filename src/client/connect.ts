@@ -4,8 +4,6 @@ import { taskLinesCapability, withTaskLines } from "../generation/extensions.ts"
 import { isJsonObject, type JsonObject } from "../generation/message.ts";
 import { ConnectedClient } from "./connected-client.ts";
 import { generationAt, type WireGenerationName } from "../generation/generations.ts";
-import { plainReply } from "./call/read.ts";
-import { ProgressTokens } from "./call/start-call.ts";
 import { type ClientClock, systemClock } from "./clock.ts";
 import { fileHandles } from "./handles/file-handles.ts";
 import type { StoredCall } from "./handles/handle-store.ts";
@@ -22,7 +20,7 @@ import { declaredBy, defaultCapabilities, setSdkQuestionHandlers } from "./quest
 import { TaskSessions } from "./session/task-sessions.ts";
 import { loadReceiver } from "./session/receiver/load-receiver.ts";
 import type { TaskClient } from "./task-client.ts";
-import { asDefined, ReadableLists } from "./reply/readable-lists.ts";
+import { ReadableLists } from "./reply/readable-lists.ts";
 import { TaskClientError } from "./task-client-error.ts";
 
 /**
@@ -119,7 +117,7 @@ export async function connectWith(
   const store = typeof handles === "string" ? fileHandles(handles) : handles;
   // Before connecting: the first question may come with the handshake.
   const shared = receives ? await loadReceiver(receiveTasks) : undefined;
-  const { sdk, requester, name, transport } = await openConnection(
+  const connection = await openConnection(
     server,
     {
       ...options,
@@ -143,8 +141,8 @@ export async function connectWith(
     await shared?.runtime.release();
     throw error;
   });
+  const { sdk, requester, name, transport } = connection;
   const onError = errorReporter((error) => requester.onerror?.(toError(error)));
-  const progress = new ProgressTokens(onError);
   const protocolVersion = sdk.getNegotiatedProtocolVersion();
   const generation = generationOf(protocolVersion);
   const storedCall = async (taskId: string): Promise<StoredCall | undefined> => {
@@ -160,7 +158,6 @@ export async function connectWith(
   const version = protocolVersion;
   const parts = { requester, clock, callbacks, server: capabilitiesOfServer, version, sessions };
   const protocol = generations.protocol(generation, parts);
-  requester.handlers.onNotification((notification) => progress.handle(notification));
   events.emit({ type: "connected", protocolVersion, generation, ...(transport && { transport }) });
   const makeTasks = shared?.receiving[generation];
   const receiver =
@@ -173,21 +170,16 @@ export async function connectWith(
         );
   if (receiver === undefined) await shared?.runtime.release();
   return new ConnectedClient({
-    sdk,
-    server: name,
+    connection,
     protocol,
     clock,
     callbacks,
     pollFloorMs,
     listen,
     limits: { timeoutMs, unreachableTimeoutMs },
-    progress,
     handles: store,
     onError,
-    readPlainly: async (uri, until) =>
-      plainReply(async (how) => asDefined(await sdk.readResource({ uri }, how)), until),
     wrongCall: transport === "stdio" ? undefined : clientGenerations[generation].wrongCall,
-    requester,
     reconnect:
       renegotiates && isNegotiable(server, options)
         ? async (until) =>

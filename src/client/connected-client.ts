@@ -6,8 +6,8 @@ import type {
   RequestOptions,
 } from "@modelcontextprotocol/client";
 import type { SavedArtifact } from "./artifact/save-artifact.ts";
-import { plainRead, readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
-import type { ProgressTokens } from "./call/start-call.ts";
+import { plainRead, plainReply, readInTask, toPrompt, toResource, type ReadServices } from "./call/read.ts";
+import { ProgressTokens } from "./call/start-call.ts";
 import type { ClientClock } from "./clock.ts";
 import type { StoredCall, HandleStore } from "./handles/handle-store.ts";
 import { failureOf } from "./client-events.ts";
@@ -21,7 +21,7 @@ import type {
   SaveOptions,
 } from "./task-client.ts";
 import type { Reply } from "./reply/reply.ts";
-import { problemsOf, withParts } from "./reply/readable-lists.ts";
+import { asDefined, problemsOf, withParts } from "./reply/readable-lists.ts";
 import { Renegotiation, type Reconnect } from "./renegotiation.ts";
 import { TaskClientError } from "./task-client-error.ts";
 import { BackgroundWork } from "./background-work.ts";
@@ -41,13 +41,13 @@ import type { TaskProtocol } from "./task-protocol.ts";
 import { listTasks, checkReference } from "./task/list-tasks.ts";
 import type { ListedTask, TaskPage, TaskReference } from "./task/remote-task.ts";
 import { type KnownTask, type TaskOrigin, TaskWatches } from "./task/task-watch.ts";
+import type { OpenConnection } from "./transport/open-connection.ts";
 import type { RawRequester } from "./transport/raw-requester.ts";
 import { WatchedHandle, type HandleOptions, type HandleServices } from "./task/watched-handle.ts";
 
 interface ConnectedClientOptions {
-  readonly sdk: Client;
-  /** The server's name in task references. */
-  readonly server: string;
+  /** When it ends, all waits end. */
+  readonly connection: OpenConnection;
   readonly protocol: TaskProtocol;
   readonly clock: ClientClock;
   readonly callbacks: UserCallbacks;
@@ -56,16 +56,11 @@ interface ConnectedClientOptions {
   readonly limits: Pick<WaitOptions, "timeoutMs" | "unreachableTimeoutMs">;
   /** Whether to listen if the server supports it. */
   readonly listen: boolean;
-  readonly progress: ProgressTokens;
   readonly handles: HandleStore | undefined;
   /** Called with errors that fail no call or wait. */
   readonly onError: (error: unknown) => void;
-  /** Reads a resource by a request, which is sent once. */
-  readonly readPlainly: (uri: string, signal: AbortSignal) => Promise<Reply<ReadResourceResult>>;
   /** Why calls of a tool with this input schema cannot be sent on this connection; undefined if they can. */
   readonly wrongCall: ((inputSchema: unknown) => string | undefined) | undefined;
-  /** When it ends, all waits end. */
-  readonly requester: RawRequester;
   /** Connects again, by a client that does not do so itself. Left out if the caller or the transport allows one revision only. */
   readonly reconnect: Reconnect | undefined;
   /** Stops answering the server's questions that run as tasks; they stay in their store. */
@@ -95,11 +90,13 @@ export class ConnectedClient implements TaskClient {
   readonly #era: Renegotiation;
 
   constructor(options: ConnectedClientOptions) {
-    const { sdk, server, protocol, clock, callbacks, pollFloorMs, requester, readPlainly, progress } =
-      options;
+    const { connection, protocol, clock, callbacks, pollFloorMs } = options;
+    const { sdk, requester, name: server } = connection;
     this.sdk = sdk;
     this.#options = options;
     const background = new BackgroundWork(options.onError);
+    const progress = new ProgressTokens(options.onError);
+    requester.handlers.onNotification((notification) => progress.handle(notification));
     const journal = new CallJournal({
       store: options.handles,
       server,
@@ -124,6 +121,7 @@ export class ConnectedClient implements TaskClient {
     );
     const { unreachableTimeoutMs } = options.limits;
     const limits = { unreachableTimeoutMs };
+    const readPlainly = this.#readPlainly.bind(this);
     this.#handleServices = { protocol, clock, events, journal, background, readPlainly, limits };
     this.#calls = new ToolCalls({
       protocol,
@@ -276,13 +274,13 @@ export class ConnectedClient implements TaskClient {
 
   async saveArtifact(uri: string, path: string, options: SaveOptions = {}): Promise<SavedArtifact> {
     assertWait(options);
-    const { clock, readPlainly } = this.#options;
+    const { clock } = this.#options;
     const { saveArtifact } = await import("./artifact/save-artifact.ts");
     const limited = this.#limited(options);
     const limit = new WaitLimit(limited, clock);
     const reader = {
       clock,
-      readResource: readPlainly,
+      readResource: this.#handleServices.readPlainly,
       onTrouble: limit.onTrouble,
       onProgress: options.onProgress,
     };
@@ -297,6 +295,11 @@ export class ConnectedClient implements TaskClient {
     } finally {
       limit.clear();
     }
+  }
+
+  /** Reads a resource by a request, which is sent once. */
+  async #readPlainly(uri: string, until: AbortSignal): Promise<Reply<ReadResourceResult>> {
+    return plainReply(async (how) => asDefined(await this.sdk.readResource({ uri }, how)), until);
   }
 
   async getPrompt(
@@ -335,11 +338,11 @@ export class ConnectedClient implements TaskClient {
     assertWait(options);
     this.#background.closing.throwIfAborted();
     options.signal?.throwIfAborted();
-    const { server, protocol } = this.#options;
+    const { connection, protocol } = this.#options;
     const { current } = this.#era;
     if (current !== this && reference !== null && reference.generation !== protocol.generation)
       return current.resume(reference, options);
-    const { taskId } = checkReference(reference, server, protocol.generation);
+    const { taskId } = checkReference(reference, connection.name, protocol.generation);
     return this.#handle(taskId, "named", {});
   }
 
@@ -356,7 +359,7 @@ export class ConnectedClient implements TaskClient {
   async close(): Promise<void> {
     this.#end(new TaskClientError("closed", "The client was closed"));
     await this.#era.close();
-    await this.#options.requester.abandonedEnd();
+    await this.#options.connection.requester.abandonedEnd();
     await this.#background.end();
     await this.#options.closeReceiver?.();
     await this.sdk.close();

@@ -9,6 +9,7 @@ import {
   type ShownTask,
   howToResume,
 } from "./terminal.ts";
+import { untilAborted } from "../../client/background-work.ts";
 import { systemClock, type ClientClock } from "../../client/clock.ts";
 import { aborted, endBySignal, KeyWatch, type SignalWatch, watchSignals } from "./signal-watch.ts";
 import { LiveDisplay } from "./live-display.ts";
@@ -311,18 +312,9 @@ export function keepQuestionsOpen(
     } catch (error) {
       if (!(error instanceof Unanswered)) throw error;
       if (request.taskId === null) giveUp(request);
-      return withdrawn(request.signal);
+      return untilAborted(request.signal); // until it is withdrawn
     }
   };
-}
-
-/** Rejects when the signal aborts, with its reason. */
-async function withdrawn(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", onAbort, { once: true });
-    if (signal.aborted) onAbort();
-  });
 }
 
 /** Without a user to ask, every question stays open. */

@@ -18,6 +18,7 @@ import {
   withRelatedTask,
   withTask,
 } from "../../generation/sep-1686.ts";
+import { unlessAborted } from "../background-work.ts";
 import type { ClientClock } from "../clock.ts";
 import type { CallAnswer, ReadAnswer, ReadRequest, ToolCall } from "../task-protocol.ts";
 
@@ -283,18 +284,15 @@ export async function waitForStart(
   signal.throwIfAborted();
   const over = new AbortController();
   const either = AbortSignal.any([signal, over.signal]);
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
   const { promise: found, resolve: find } = Promise.withResolvers<"created">();
   probeForTask(call, async () => getTask(either), clock, either).then(
     (isThere) => isThere && find("created"),
     () => undefined, // the call was answered first
   );
   try {
-    return await Promise.race([call.reply, call.created.then(() => "created" as const), found, aborted]);
+    const begun = Promise.race([call.reply, call.created.then(() => "created" as const), found]);
+    return await unlessAborted(begun, signal);
   } finally {
-    signal.removeEventListener("abort", onAbort);
     over.abort(new Error("The call was answered"));
   }
 }

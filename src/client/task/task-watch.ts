@@ -1,4 +1,4 @@
-import type { BackgroundWork } from "../background-work.ts";
+import { type BackgroundWork, unlessAborted } from "../background-work.ts";
 import type { UserCallbacks } from "../question/ask-user.ts";
 import type { CallJournal } from "../handles/call-journal.ts";
 import { type ClientWaitSpan, failureOf, type WaitOutcome } from "../client-events.ts";
@@ -320,16 +320,12 @@ export class PollRun {
 
   /** Resolves at the next change. Rejects with the signal's reason. */
   async nextChange(signal: AbortSignal | undefined): Promise<void> {
-    signal?.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const onAbort = (): void => reject(signal?.reason as Error);
+    const { promise, resolve } = Promise.withResolvers<void>();
     this.#wakeups.add(resolve);
-    signal?.addEventListener("abort", onAbort, { once: true });
     try {
-      await promise;
+      await (signal === undefined ? promise : unlessAborted(promise, signal));
     } finally {
       this.#wakeups.delete(resolve);
-      signal?.removeEventListener("abort", onAbort);
     }
   }
 }

@@ -9,7 +9,7 @@ import { Registry } from "../../../runtime/tool/registry.ts";
 import type { TaskSnapshot } from "../../../task/record.ts";
 import type { TaskCall } from "../../../runtime/runtime.ts";
 import { traceOf, withoutTrace } from "../../client-events.ts";
-import { unlessAborted } from "../../background-work.ts";
+import { unlessAborted, untilAborted } from "../../background-work.ts";
 import { BoundedMap } from "../bounded-map.ts";
 
 /** The callbacks of one connection. */
@@ -171,14 +171,6 @@ function readQuestion({ server, params, taskId }: JsonObject): AskedQuestion {
     params: isJsonObject(params) ? params : {},
     taskId: typeof taskId === "string" ? taskId : null,
   };
-}
-
-async function untilAborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const onAbort = (): void => reject(signal.reason as Error);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-  });
 }
 
 /** How many answers are kept for repeated questions. */
