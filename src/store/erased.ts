@@ -2,6 +2,7 @@ import { formsOf, type Reading, type Tables } from "./dialect.ts";
 import { turnOfPrincipal } from "./limits.ts";
 import { toStored } from "./row.ts";
 import type { Dialect } from "./tables/table.ts";
+import { reportOf, reportTable } from "./tables/tables.ts";
 
 /** What was deleted of a principal. */
 export interface Erased {
@@ -55,7 +56,14 @@ export function eraseSql(names: Tables, dialect: Dialect) {
     },
     /** The starts of deleted tasks. */
     past: `DELETE FROM ${limitPlace} WHERE turn_of = $1 AND phase = 'past' RETURNING 1`,
+    reports: `SELECT ${reportTable.list()} FROM ${names.report}`,
+    report: `DELETE FROM ${names.report} WHERE owner = $1 AND minute = $2 RETURNING 1`,
   };
+}
+
+export interface ErasedTasks {
+  readonly ids: readonly string[];
+  readonly principal: string;
 }
 
 type EraseSql = ReturnType<typeof eraseSql>;
@@ -67,8 +75,12 @@ export function* eraseTasks({ ofTasks }: EraseSql, ids: readonly string[], count
     add(counts, table, (yield { sql, values: [ids] }).length);
 }
 
-/** All else. Returns the ids of its sessions, as they are stored. */
-export function* eraseRest(sql: EraseSql, principal: string, counts: Counts): Reading<string[]> {
+/** All else of the principal of these tasks. Returns the ids of its sessions, as they are stored. */
+export function* eraseRest(
+  sql: EraseSql,
+  { ids, principal }: ErasedTasks,
+  counts: Counts,
+): Reading<string[]> {
   const sessions: string[] = [];
   for (const [table, each] of Object.entries(sql.ofPrincipal)) {
     const rows = yield { sql: each, values: [toStored(principal)] };
@@ -78,6 +90,11 @@ export function* eraseRest(sql: EraseSql, principal: string, counts: Counts): Re
   add(counts, "limit_place", (yield { sql: sql.past, values: [turnOfPrincipal(principal)] }).length);
   for (const [table, each] of Object.entries(sql.rest))
     add(counts, table, (yield { sql: each, values: [] }).length);
+  const gone = new Set(ids);
+  // Processes report the keys of steps that they run, which can be words of the caller.
+  for (const { owner, minute, body } of (yield { sql: sql.reports, values: [] }).map(reportOf))
+    if (body.match(/[\w-]+/g)?.some((word) => gone.has(word)))
+      add(counts, "report", (yield { sql: sql.report, values: [owner, minute] }).length);
   return sessions;
 }
 

@@ -61,7 +61,7 @@ export function wantsJson(argv: readonly string[]): boolean {
 /** Moves the server's command line, which follows `--`, to the place of SERVER. */
 export function moveServerFirst(argv: readonly string[]): readonly string[] {
   const at = argv.indexOf("--");
-  if (at === -1 || at === argv.length - 1) return argv;
+  if (at === -1 || at === argv.length - 1 || argv[0] === "admin") return argv;
   const server = `${commandPrefix}${join(argv.slice(at + 1))}`;
   const [command = "", ...rest] = argv.slice(0, at);
   if (command === "serve") return [command, ...rest, "--program", join(argv.slice(at + 1))];

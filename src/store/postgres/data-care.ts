@@ -2,7 +2,7 @@ import { unusableAt, withPatience } from "./connections.ts";
 import type { Database, Queries, SqlValue } from "./database.ts";
 import { defaultSchema, type Names, namesIn } from "./names.ts";
 import { firstNumber, tableIn, tablesOf } from "./schema.ts";
-import { type Erased, eraseRest, eraseSql, eraseTasks } from "../erased.ts";
+import { type Erased, type ErasedTasks, eraseRest, eraseSql, eraseTasks } from "../erased.ts";
 import { idOf, toStored } from "../row.ts";
 import { inTurn } from "./read-task.ts";
 import { principalKey, totalKey } from "./task-sql.ts";
@@ -80,7 +80,7 @@ export async function eraseFromPostgres(
       await inTransaction(database, (queries) =>
         eraseSome(queries, names, { ids: ids.slice(from, from + atOnce), principal }, counts),
       );
-    await inTransaction(database, (queries) => eraseOthers(queries, names, principal, counts));
+    await inTransaction(database, (queries) => eraseOthers(queries, names, { ids, principal }, counts));
     const left = (await database.query(sql.left, [toStored(principal)])).map(idOf);
     const isUnseen = await othersHaveEnded(database, withinMs);
     await compactTables(database, names, true);
@@ -135,11 +135,6 @@ const openTransactions = `SELECT virtualtransaction FROM pg_catalog.pg_locks JOI
   UNION ALL SELECT gid FROM pg_catalog.pg_prepared_xacts WHERE database = current_database()
   UNION ALL SELECT slot_name FROM pg_catalog.pg_replication_slots WHERE age(xmin) >= age($1::xid)`;
 
-interface ErasedTasks {
-  readonly ids: readonly string[];
-  readonly principal: string;
-}
-
 async function eraseSome(
   queries: Queries,
   names: Names,
@@ -166,10 +161,11 @@ async function eraseSome(
 async function eraseOthers(
   queries: Queries,
   names: Names,
-  principal: string,
+  erased: ErasedTasks,
   counts: Map<string, number>,
 ): Promise<void> {
-  const sessions = await inTurn(queries, eraseRest(eraseSql(names, "postgres"), principal, counts));
+  const { principal } = erased;
+  const sessions = await inTurn(queries, eraseRest(eraseSql(names, "postgres"), erased, counts));
   // The principal of a deleted session is unknown, and nobody needs its messages.
   await queries.query(
     `DELETE FROM ${names.sessionNews} AS news WHERE session = ANY($1) OR (message IS NOT NULL

@@ -101,7 +101,7 @@ export function eraseFromSqlite(path: string, principal: string): Erased {
       );
     }
     statements.transaction(turnMs, () => {
-      statements.read(eraseRest(erase, principal, counts));
+      statements.read(eraseRest(erase, { ids, principal }, counts));
       // A gap replaces the changes that others have not read.
       new ChangeLog(statements, "").appendGap();
       db.exec(deleteAllButNewestChange);

@@ -227,6 +227,8 @@ it("says that no task of a tool is stored, which may be mistyped", async () => {
   const cut = "Of the newest 1 task that failed: incidents counts all\n";
   expect(await runAdmin(place, "failures", "load", "--limit", "1")).toMatchObject({ code: 0, stderr: cut });
   expect(await runAdmin(place, "pause", "send")).toMatchObject({ code: 0, stderr: "" });
+  // What would be an option, behind the sign that there are no more.
+  expect(await admin(place, "pause", "--", "-lod")).toBe("paused -lod\n");
 });
 
 it("takes the beginning of an id where that is enough", async () => {

@@ -150,6 +150,10 @@ describe.each(kinds)("on %s", (keptIn) => {
           VALUES (${name}, 'gone', 'step', 'a', 'b', '${turnOfPrincipal(principal)}', 1, 'past', 1, 0)`,
       );
     }
+    // A process that has died reported what it ran.
+    const body = JSON.stringify({ steps: [{ taskId: ids[2], key: `for ${marked}` }] });
+    for (const [owner, said] of Object.entries({ gone: body, other: "{}" }))
+      await change(place, `INSERT INTO report (owner, minute, body) VALUES ('${owner}', 7, '${said}')`);
     await adminJson(place, "retry", ids[0] ?? "");
     // What operators have noted on a cause that others share, and on one of this principal alone.
     const origin = { capabilities: {} };
@@ -185,6 +189,7 @@ describe.each(kinds)("on %s", (keptIn) => {
         bulk_job: 1,
         limit_place: 1,
         limit_line: 1,
+        report: 1,
       }),
     });
     const { deleted } = JSON.parse(stdout) as { readonly deleted: Readonly<Record<string, number>> };
