@@ -4,7 +4,13 @@ import type { Stored } from "../tables/kind.ts";
 import { byColumn } from "../tables/statements.ts";
 import type { AnyTable } from "../tables/table.ts";
 import { rowOf, taskTable } from "../tables/task.ts";
-import { changeRows, type RowChangeName, rowChangeNames, rowChanges } from "../tables/writes.ts";
+import {
+  changeRows,
+  ofEachChange,
+  type RowChangeName,
+  rowChangeNames,
+  rowChanges,
+} from "../tables/writes.ts";
 import type { TableWrite } from "../table-write.ts";
 import type { OwnerStatements } from "./ownership.ts";
 import type { WriteStatements } from "./task-sql.ts";
@@ -72,9 +78,12 @@ export class GroupWrites {
   }
 }
 
-const places = Object.fromEntries(rowChangeNames.map((name, place) => [name, place])) as Readonly<
-  Record<RowChangeName, number>
->;
+/** What is sent later, and changes rows of the same table. But a line that is deleted is older than those that are added. */
+const followers = ofEachChange(({ table }, name) =>
+  rowChangeNames
+    .slice(rowChangeNames.indexOf(name) + 1)
+    .filter((each) => rowChanges[each].table === table && each !== "deleteLine"),
+);
 
 /** Columns that are written once stay as they were first. */
 function upserted({ written }: AnyTable, before: Row, row: Row): Row {
@@ -86,8 +95,6 @@ class Portion {
   readonly #inserts = new Map<string, TaskRecord>();
   readonly #updates = new Map<string, { readonly before: TaskRecord; after: TaskRecord }>();
   readonly #rows = new Map<RowChangeName, Map<string, Row>>();
-  /** The last change of the rows of a table that belong together, by what comes first in them: the id of their task. */
-  readonly #changed = new Map<string, number>();
 
   insert(task: TaskRecord): void {
     this.#inserts.set(task.id, task);
@@ -114,10 +121,8 @@ class Portion {
 
   /** False if it has to come after what is here. */
   put(name: RowChangeName, row: Row): boolean {
+    for (const later of followers[name]) if (this.#hasOf(later, row[0])) return false;
     const { table, does, key } = rowChanges[name];
-    const place = places[name];
-    const changed = `${table.table} ${row[0]}`;
-    if ((this.#changed.get(changed) ?? 0) > place) return false;
     let rows = this.#rows.get(name);
     if (rows === undefined) this.#rows.set(name, (rows = new Map<string, Row>()));
     // No stored text contains NUL.
@@ -125,9 +130,12 @@ class Portion {
     const before = rows.get(id);
     if (before !== undefined && (does === "insert" || does === "update")) return false;
     rows.set(id, before === undefined || does === "delete" ? row : upserted(table, before, row));
-    // A line that is deleted is older than those that are added.
-    if (name !== "deleteLine") this.#changed.set(changed, place);
     return true;
+  }
+
+  #hasOf(name: RowChangeName, of: Stored | undefined): boolean {
+    for (const row of this.#rows.get(name)?.values() ?? []) if (row[0] === of) return true;
+    return false;
   }
 
   send(batch: WriteBatch, sql: WriteStatements, codec: Codec): void {

@@ -1,6 +1,6 @@
 import { journalEntry, keptEvent } from "../tables/of-task.ts";
 import { insertRows, updateRows } from "../tables/statements.ts";
-import { rowStatements } from "../tables/writes.ts";
+import { ofEachChange } from "../tables/writes.ts";
 import { finished, unfinished as isUnfinished, isWaiting, recordList, taskTable } from "../tables/task.ts";
 import type { Names } from "./names.ts";
 import type { Allowance, Quota, Usage } from "../../task/queue.ts";
@@ -16,7 +16,7 @@ export function writeStatements({ task, quoted }: Pick<Names, "task" | "quoted">
     insertTasks: insertRows(taskTable, task),
     /** Of these columns. */
     updateTasks: (columns: readonly string[]): string => updateRows(taskTable, task, columns),
-    ...rowStatements(({ postgres }) => postgres((table) => `${quoted}.${table}`)),
+    ...ofEachChange(({ postgres }) => postgres((table) => `${quoted}.${table}`)),
   };
 }
 

@@ -9,7 +9,7 @@ import {
   requestTable,
 } from "../tables/of-task.ts";
 import { insertInto, upsertInto } from "../tables/statements.ts";
-import { rowStatements } from "../tables/writes.ts";
+import { ofEachChange } from "../tables/writes.ts";
 import { taskSql } from "../task-reads.ts";
 import { tables } from "./admin-sql.ts";
 import { sessionTable } from "../tables/tables.ts";
@@ -200,7 +200,7 @@ export const deleteMessagesTo = `DELETE FROM message WHERE task_id = ? AND ${isT
 export const deleteMessagesOfOwner = "DELETE FROM message INDEXED BY message_owner WHERE owner = ?";
 
 /** The changes of rows that commands write. */
-export const rows = rowStatements(({ sqlite }) => sqlite);
+export const rows = ofEachChange(({ sqlite }) => sqlite);
 
 export const selectUsage = "SELECT unfinished, retained FROM usage WHERE owner = ?";
 export const replaceUsage = "INSERT OR REPLACE INTO usage (owner, unfinished, retained) VALUES (?, ?, ?)";

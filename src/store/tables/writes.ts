@@ -195,12 +195,12 @@ export type RowChangeName = keyof typeof rowChanges;
 
 export const rowChangeNames = Object.keys(rowChanges) as readonly RowChangeName[];
 
-/** The statements of all changes of rows. */
-export function rowStatements(
-  textOf: (change: RowChange) => string,
-): Readonly<Record<RowChangeName, string>> {
-  const texts = rowChangeNames.map((name) => [name, textOf(rowChanges[name])]);
-  return Object.fromEntries(texts) as Record<RowChangeName, string>;
+/** Something of each change of rows, such as its statement. */
+export function ofEachChange<T>(
+  of: (change: RowChange, name: RowChangeName) => T,
+): Readonly<Record<RowChangeName, T>> {
+  const all = rowChangeNames.map((name): [string, T] => [name, of(rowChanges[name], name)]);
+  return Object.fromEntries(all) as Record<RowChangeName, T>;
 }
 
 /** Called with the values of the change of a row. */
