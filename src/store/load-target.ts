@@ -13,13 +13,11 @@ import type { Dialect } from "./tables/table.ts";
 
 /** The statements that fill a store. */
 export function loadSql(named: (table: string) => string, dialect: Dialect) {
-  const { among, either } = formsOf(dialect);
-  const end = either("$2", "$2::text");
+  const { among } = formsOf(dialect);
   return {
     content: contentTables
       .map(({ name }) => `SELECT 1 FROM (SELECT 1 FROM ${named(name)} LIMIT 1) AS ${name}`)
       .join(" UNION ALL "),
-    ids: `SELECT id FROM ${named(taskTable.name)} WHERE id > $1 AND (${end} IS NULL OR id <= ${end}${either("", ' COLLATE "C"')}) ORDER BY id LIMIT $3`,
     /** A task goes last. */
     removes: [
       ...taskParts.map(({ name }) => `DELETE FROM ${named(name)} WHERE task_id ${among(1)}`),
@@ -30,7 +28,16 @@ export function loadSql(named: (table: string) => string, dialect: Dialect) {
   };
 }
 
-type LoadSql = ReturnType<typeof loadSql>;
+/** The ids of the tasks between two. */
+export function idsSql(task: string, dialect: Dialect): string {
+  const { either } = formsOf(dialect);
+  const end = either("$2", '$2::text COLLATE "C"');
+  return `SELECT id FROM ${task} WHERE id > $1 AND (${end} IS NULL OR id <= ${end}) ORDER BY id LIMIT $3`;
+}
+
+interface LoadSql extends ReturnType<typeof loadSql> {
+  readonly ids: string;
+}
 
 /** A store that is filled, in whatever database. */
 export abstract class TableTarget implements LoadTarget {

@@ -2,19 +2,25 @@ import { assertCommand } from "../task/command-shape.ts";
 import type { CommandResult, TaskCommand, TaskCommandName } from "../task/command.ts";
 import { HoldfastError } from "../task/fault.ts";
 import type { StoreOwner } from "../task/queue.ts";
-import type { Codec } from "./row.ts";
-import type { Read, Reading } from "./dialect.ts";
+import { type Codec, idOf } from "./row.ts";
+import { type Read, type Reading, rowOf } from "./dialect.ts";
+import type { Sealing } from "./cipher.ts";
+import { type ReadSecrets, storedSecrets } from "./secrets.ts";
 import type { LeftPieces } from "./left-pieces.ts";
 import { ChangeFeed, Lifecycle } from "./lifecycle.ts";
 import { outboxReads, type OutboxSql } from "./outbox-reads.ts";
 import type { Outbox } from "./outbox.ts";
-import { Protection, type ProtectedStore } from "./protection.ts";
+import { Protection } from "./protection.ts";
 import type { ArtifactPieces, ChangeListener, StoreChanges, TaskLogs } from "./store.ts";
 import { TaskReads, type TaskSql } from "./task-reads.ts";
 
 /** What a store has while it is open. */
 export interface StoreParts {
   readonly leftPieces: LeftPieces;
+  /** For renewals too, which wait for no other read. */
+  readonly secrets: ReadSecrets;
+  /** Encrypts from now on. */
+  encrypt(sealing: Sealing): void;
   close(): Promise<void>;
 }
 
@@ -41,8 +47,6 @@ export abstract class TableStore<Parts extends StoreParts> extends TaskReads {
   /** Opens the database and becomes one of its owners. */
   protected abstract join(owner: StoreOwner): Promise<Parts>;
 
-  protected abstract protectedIn(parts: Parts): Omit<ProtectedStore, "close">;
-
   protected abstract readFrom<T>(
     parts: Parts,
     reading: (codec: Codec) => Reading<T>,
@@ -54,7 +58,13 @@ export abstract class TableStore<Parts extends StoreParts> extends TaskReads {
   open(owner: StoreOwner): Promise<void> {
     return this.#lifecycle.open(async () => {
       const parts = await this.join(owner);
-      await this.protection.begin({ ...this.protectedIn(parts), close: () => parts.close() });
+      await this.protection.begin({
+        secrets: storedSecrets(parts.secrets, (command) => this.apply(parts, command)),
+        hasTasks: async () =>
+          (await this.readFrom(parts, () => rowOf(this.sql.anyTask, [], idOf), undefined)) !== undefined,
+        encrypt: (sealing) => parts.encrypt(sealing),
+        close: () => parts.close(),
+      });
       this.#parts = parts;
     });
   }

@@ -26,6 +26,7 @@ import {
   toStored,
   unlessUndecrypted,
 } from "./row.ts";
+import { ownersPage, type PieceOwner } from "./left-pieces.ts";
 import { personKeys, rangeOf, type ReadSecrets, secretsIn } from "./secrets.ts";
 import type { SessionStore } from "./session-store.ts";
 import type { JournalPage, KeyedTask, QueuedPage, TaskFilter, WireName } from "./store.ts";
@@ -55,7 +56,7 @@ import {
 /** What is read of tasks, sessions and secrets, except for commands. Conditions repeat those of the partial indexes. */
 export function taskSql(names: Tables, dialect: Dialect) {
   const { task, request, journal, outcome, line, piece, session, secret } = names;
-  const { either, by, atMost, among } = formsOf(dialect);
+  const { either, by, atMost, among, each } = formsOf(dialect);
   const record = recordList();
   /** Leaves out what is over before the limit counts. The last three parameters are the end of the page, the time and the limit. */
   const newest = (index: string, of: string, searched: number): string => `
@@ -94,6 +95,9 @@ export function taskSql(names: Tables, dialect: Dialect) {
     journalEnds: `SELECT ${journalEnd.list()} FROM ${journal} WHERE task_id = $1 AND key ${among(2)}`,
     lines: `SELECT ${lineTable.list()} FROM ${line} WHERE task_id = $1 AND list = $2 AND seq > $3 ORDER BY seq ${atMost(4)}`,
     piece: `SELECT ${pieceBody.list()} FROM ${piece} WHERE task_id = $1 AND key = $2 AND seq = $3`,
+    /** The tasks behind one that have pieces, and whether they exist. */
+    pieceOwners: `SELECT task_id, CASE WHEN EXISTS (SELECT 1 FROM ${task} WHERE id = task_id) THEN 1 ELSE 0 END
+      FROM (${each("task_id", piece, "task_id > $1")}) AS owners ${atMost(2)}`,
     owned: newest("task_owner", `generation = $1 AND ${ofPrincipal("$2")}`, 2),
     ofScope: newest("task_scope", ofScope, 2),
     ownedOfScope: newest("task_scope", `${ofScope} AND ${ofPrincipal("$3")}`, 3),
@@ -284,8 +288,13 @@ export abstract class TaskReads {
     return this.read(() => rowsOf(this.sql.due, [whole(now), limit], idOf));
   }
 
-  async hasTasks(): Promise<boolean> {
-    return (await this.read(() => rowOf(this.sql.anyTask, [], idOf))) !== undefined;
+  pieceOwners(after: string): Promise<readonly PieceOwner[]> {
+    return this.read(() =>
+      rowsOf(this.sql.pieceOwners, [toStored(after), ownersPage], (row) => ({
+        id: idOf(row),
+        exists: Number(row[1]) === 1,
+      })),
+    );
   }
 
   readonly secrets: ReadSecrets = (name) => this.read(() => secretsOf(this.sql, name));

@@ -10,7 +10,7 @@ import {
   taskTable,
 } from "../dump-tables.ts";
 import { type LoadMark, refuseWhileLoading } from "../load-mark.ts";
-import { loadSql, TableTarget } from "../load-target.ts";
+import { idsSql, loadSql, TableTarget } from "../load-target.ts";
 import { unusableAt, withPatience } from "./connections.ts";
 import type { Database, Queries, SqlValue } from "./database.ts";
 import { loadMark, marksOriginal, type Original, originalAt, refuseWhileInUse } from "./original-mark.ts";
@@ -211,11 +211,11 @@ class PostgresTarget extends TableTarget {
 }
 
 function sqlIn(names: Names) {
-  return loadSql((table) => tableIn(names, table), "postgres");
+  return { ...loadSql((table) => tableIn(names, table), "postgres"), ...loadStatements(names) };
 }
 
 export function loadStatements(names: Names) {
-  return { ids: sqlIn(names).ids };
+  return { ids: idsSql(names.task, "postgres") };
 }
 
 /** Counts the tasks, and goes on behind the numbers that are there. */

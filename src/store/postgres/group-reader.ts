@@ -24,8 +24,7 @@ import {
 } from "./group-facts.ts";
 import type { Names } from "./names.ts";
 import { bulkJobIn } from "../admin-reads.ts";
-import { bulkStatements } from "./postgres-admin.ts";
-import { outboxStatements, type OutboxStatements } from "./postgres-outbox.ts";
+import { bulkStatements, outboxStatements } from "./postgres-admin.ts";
 import type { Owners } from "./ownership.ts";
 import {
   countedUnder,
@@ -67,7 +66,7 @@ export class GroupReader {
   readonly #owners: Owners;
   readonly #facts: FactStatements;
   readonly #claims: ClaimStatements;
-  readonly #outbox: OutboxStatements;
+  readonly #outbox: ReturnType<typeof outboxStatements>;
   readonly #bulk: ReturnType<typeof bulkStatements>;
   readonly #usage: ReturnType<typeof usageStatements>;
   /** Counts that were near their limits at the last read. */

@@ -5,7 +5,7 @@ import type { StoreChanges, TaskChange } from "../store.ts";
 import { ChangeChannel } from "./change-channel.ts";
 import { connectDirectly, openDatabase, unusableAt, withPatience } from "./connections.ts";
 import { GroupWriter } from "./group-writer.ts";
-import { LeftPieces, mostPieces, ownersPage, type PieceDeletes } from "../left-pieces.ts";
+import { LeftPieces, mostPieces } from "../left-pieces.ts";
 import { loadMark, refuseBesideOriginal } from "./original-mark.ts";
 import { migrateSchema, prepareSchema } from "./migrate.ts";
 import type { Settings } from "./options.ts";
@@ -17,7 +17,8 @@ import { Servers, WorkSharing } from "./work-sharing.ts";
 import { assertBegins, assertConnections, assertTransactions } from "./suitable.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { countLock, usageStatements } from "./task-sql.ts";
-import { idOf, toStored } from "../row.ts";
+import { toStored } from "../row.ts";
+import type { StoreParts } from "../table-store.ts";
 import type { Database } from "./database.ts";
 import type { Names } from "./names.ts";
 
@@ -37,7 +38,7 @@ export interface OpenSetup {
 }
 
 /** The parts of an open store. */
-export interface OpenParts {
+export interface OpenParts extends StoreParts {
   /** The id of the owner. */
   readonly owner: string;
   readonly database: Database;
@@ -45,13 +46,9 @@ export interface OpenParts {
   readonly reader: PostgresReader;
   /** For lists and charts. */
   readonly replica: Replica | undefined;
-  /** Reads what a renewal needs, and waits for no other read. */
-  readonly renewals: Pick<PostgresReader, "secrets">;
   readonly queue: WriteQueue;
   readonly channel: ChangeChannel;
   readonly work: WorkSharing;
-  readonly leftPieces: LeftPieces;
-  close(): Promise<void>;
 }
 
 /** Connects to the database, upgrades its schema, and becomes one of its owners. Rejects with `store_unusable` if it cannot be used. */
@@ -93,7 +90,11 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
   });
   const onPassed = (ids: readonly string[]): void => rechecks.add(ids);
   const emptyCounts = new EmptyCounts(database, names);
-  const leftPieces = new LeftPieces(leftPiecesIn(database, names));
+  const reader = new PostgresReader(database, names);
+  const leftPieces = new LeftPieces({
+    some: async (ids) => (await database.query(leftPieceStatements(names).some, [ids.map(toStored)])).length,
+    owners: (after) => reader.pieceOwners(after),
+  });
   const writer = new GroupWriter({
     database,
     names,
@@ -145,9 +146,7 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     await end();
     throw error;
   }
-  const reader = new PostgresReader(database, names);
   const replica = copy && new Replica(names, owner.id, database, copy);
-  const renewals = new PostgresReader(leases, names);
   const close = async (): Promise<void> => {
     await queue.close();
     await owners.leave().catch(() => undefined); // if this fails, the others find out from its lease
@@ -162,7 +161,8 @@ async function join(setup: OpenSetup, database: Database): Promise<OpenParts> {
     owners,
     reader,
     replica,
-    renewals,
+    secrets: new PostgresReader(leases, names).secrets,
+    encrypt: (sealing) => database.codecs.use(sealing),
     queue,
     channel,
     work,
@@ -279,23 +279,5 @@ export function leftPieceStatements({ piece, task }: Pick<Names, "piece" | "task
         SELECT ctid FROM ${piece} WHERE task_id = ANY(ARRAY(
           SELECT gone FROM unnest($1::text[]) AS gone WHERE NOT EXISTS (SELECT FROM ${task} WHERE id = gone)))
         LIMIT ${mostPieces})) RETURNING 1`,
-    /** The tasks behind one that have pieces, and whether they exist. */
-    owners: `WITH RECURSIVE owners AS (
-        (SELECT task_id FROM ${piece} WHERE task_id > $1 ORDER BY task_id LIMIT 1)
-        UNION ALL SELECT (SELECT task_id FROM ${piece} AS next WHERE next.task_id > owners.task_id ORDER BY task_id LIMIT 1)
-          FROM owners WHERE owners.task_id IS NOT NULL)
-      SELECT task_id, EXISTS (SELECT FROM ${task} WHERE id = task_id)::int FROM owners WHERE task_id IS NOT NULL LIMIT ${ownersPage}`,
-  };
-}
-
-export function leftPiecesIn(database: Pick<Database, "query">, names: Names): PieceDeletes {
-  const sql = leftPieceStatements(names);
-  return {
-    some: async (ids) => (await database.query(sql.some, [ids.map(toStored)])).length,
-    owners: async (after) =>
-      (await database.query(sql.owners, [toStored(after)])).map((row) => ({
-        id: idOf(row),
-        exists: row[1] === 1,
-      })),
   };
 }

@@ -1,11 +1,19 @@
 import { isReady, isWaiting, recordList, taskTable } from "../tables/task.ts";
 import type { Names } from "./names.ts";
-import { adminReads, adminSql, bulkSql, reportsBetween } from "../admin-reads.ts";
-import { type AdminStore, type AlikeTasks, type QueueLength, summedByTool } from "../admin-store.ts";
+import { adminReads, adminSql, bulkSql, reportsBetween, reportSql } from "../admin-reads.ts";
+import {
+  type AdminStore,
+  type AlikeTasks,
+  type NodeReports,
+  type QueueLength,
+  summedByTool,
+} from "../admin-store.ts";
 import { type Read, rowsOf } from "../dialect.ts";
-import { columnsOf, integer, integerOrNull, oneOf, type Row, textOrStored } from "../row.ts";
+import { columnsOf, idOf, integer, integerOrNull, oneOf, type Row, textOrStored, toStored } from "../row.ts";
+import { outboxSql } from "../outbox-reads.ts";
+import { reportTable } from "../tables/tables.ts";
+import { type Owners, seemsToLive } from "./ownership.ts";
 import type { Database } from "./database.ts";
-import { reportStatements } from "./postgres-reports.ts";
 import { readsOf } from "./read-task.ts";
 import type { Replica } from "./replica.ts";
 
@@ -152,5 +160,58 @@ export function postgresAdmin(names: Names, open: () => AdminParts): Required<Ad
       const read = readsOf(() => replica);
       return { ...from(read), between: reportsBetween(reportStatements(names), read), behindMs };
     },
+  };
+}
+
+export function outboxStatements(names: Names) {
+  return outboxSql(names, "postgres");
+}
+
+interface ReportParts {
+  readonly database: Pick<Database, "read" | "codecs">;
+  readonly owners: Pick<Owners, "id" | "leaseMs">;
+}
+
+const livingAt = columnsOf(["id", "running", "drainUntil"]);
+
+/** The reports of a schema's owners. */
+export function postgresReports(names: Names, open: () => ReportParts): NodeReports {
+  const sql = reportStatements(names);
+  const read = readsOf(() => open().database);
+  return {
+    write: async ({ minute, body }, oldest) => {
+      const { database, owners } = open();
+      // Writing twice does no harm.
+      await database.read(sql.write, [toStored(owners.id), minute, toStored(body), oldest]);
+    },
+    between: reportsBetween(sql, read),
+    owners: async (most) =>
+      read(() =>
+        rowsOf(sql.owners, [open().owners.leaseMs, most], (row) => ({
+          id: idOf(row),
+          running: integer(row, livingAt.running),
+          drainUntil: integerOrNull(row, livingAt.drainUntil),
+        })),
+      ),
+  };
+}
+
+/** The reports of processes, and the tasks that they run. */
+export function reportStatements(names: Names) {
+  const { report, owner, task } = names;
+  const all = reportTable.list();
+  return {
+    ...reportSql(names, "postgres"),
+    /** Also deletes old reports, unless others are deleting them. */
+    write: `WITH old AS (
+        SELECT minute, owner FROM ${report} WHERE minute < $4 ORDER BY minute, owner LIMIT 1000 FOR UPDATE SKIP LOCKED
+      ), gone AS (DELETE FROM ${report} USING old WHERE report.minute = old.minute AND report.owner = old.owner)
+      INSERT INTO ${report} (${all}) VALUES ($1, $2, $3) ON CONFLICT (minute, owner) DO UPDATE SET body = excluded.body`,
+    /** A range, so that the order uses the index: for an owner without tasks, all running tasks would be scanned otherwise. */
+    owners: `SELECT id, (SELECT count(*)::int FROM (
+        SELECT 1 FROM ${task} WHERE task.state = 'running' AND task.owner >= living.id AND task.owner <= living.id
+          AND task.waiting = 0 AND task.open_inputs IS NULL
+        ORDER BY task.owner, task.id LIMIT $2) AS held), drain_until
+      FROM (SELECT id, drain_until FROM ${owner} WHERE ${seemsToLive("$1::float8")}) AS living ORDER BY id`,
   };
 }

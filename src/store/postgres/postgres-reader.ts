@@ -1,17 +1,16 @@
-import { childInputKey, type InputRequest } from "../../task/journal.ts";
+import type { InputRequest } from "../../task/journal.ts";
 import { type HandlerName, hasHandler } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
 import { latestTime } from "../../task/time.ts";
+import { type Codec, columnsOf, integerOrNull, type Row, textOrStored, toStored } from "../row.ts";
 import {
-  type Codec,
-  columnsOf,
-  integerOrNull,
-  type Row,
-  textOrStored,
-  toStored,
-  unlessUndecrypted,
-} from "../row.ts";
-import { inputIn, journalInput, largeOutcomeBytes, outcomeBody, requestTable } from "../tables/of-task.ts";
+  inputBelow,
+  inputIn,
+  journalInput,
+  largeOutcomeBytes,
+  outcomeBody,
+  requestTable,
+} from "../tables/of-task.ts";
 import { assertProven, recordColumns } from "../tables/task.ts";
 import type { ReserveMemory } from "../store.ts";
 import type { Database, SqlValue } from "./database.ts";
@@ -159,14 +158,9 @@ function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[
   return rows.flatMap((row) => {
     const asked = row.slice(inputFrom, askerFrom);
     if (row[askerFrom] === null) return inputIn(id, asked, codec) ?? [];
-    // If the asking task is unreadable, it is unknown which scopes an answer needs, and it could not accept one.
     const asker = recordIfReadable(row.slice(askerFrom + 1), codec);
-    if (asker?.parent?.root !== id || asker.openInputs === 0) return [];
-    const own = unlessUndecrypted(() => inputIn(asker.id, asked, codec));
-    if (own === undefined) return [];
-    const input = { ...own, key: childInputKey({ taskId: asker.id, key: own.key }) };
-    const { requiredScopes } = asker;
-    return requiredScopes.length > 0 ? { ...input, requiredScopes } : input;
+    if (asker === undefined || asker.openInputs === 0) return [];
+    return inputBelow(id, asker, () => inputIn(asker.id, asked, codec));
   });
 }
 

@@ -6,17 +6,14 @@ import type { Reading } from "../dialect.ts";
 import type { OwnerLease, Renewal, ReserveMemory, StoreChanges, TaskStore, WorkListener } from "../store.ts";
 import type { LimitStore } from "../limits.ts";
 import type { MessageQueues, SessionStore } from "../session-store.ts";
-import type { ProtectedStore } from "../protection.ts";
 import type { Codec } from "../row.ts";
-import { storedSecrets } from "../secrets.ts";
 import { TableStore } from "../table-store.ts";
 import { claimStatements, hasRunnable } from "./claims.ts";
 import { namesIn, type Names } from "./names.ts";
 import { openParts, type OpenParts } from "./open-parts.ts";
 import { settingsOf, type PostgresStoreOptions, type Settings } from "./options.ts";
-import { postgresAdmin } from "./postgres-admin.ts";
-import { PostgresReports } from "./postgres-reports.ts";
-import { outboxStatements, PostgresLimits } from "./postgres-outbox.ts";
+import { outboxStatements, postgresAdmin, postgresReports } from "./postgres-admin.ts";
+import { postgresLimits } from "./postgres-limits.ts";
 import { PostgresMessages } from "./postgres-messages.ts";
 import { PostgresSessions } from "./postgres-sessions.ts";
 import { readStatements } from "./read-sql.ts";
@@ -67,9 +64,9 @@ class PostgresStore extends TableStore<OpenParts> implements TaskStore {
     this.#sessions = new PostgresSessions(names, open);
     this.sessions = this.#sessions;
     this.admin = postgresAdmin(names, open);
-    this.reports = new PostgresReports(names, open);
+    this.reports = postgresReports(names, open);
     this.messages = new PostgresMessages(names, open);
-    this.limits = new PostgresLimits(names, open, (tasks) => this.parts?.channel.send({ tasks }));
+    this.limits = postgresLimits(names, open, (tasks) => this.parts?.channel.send({ tasks }));
   }
 
   protected join(owner: StoreOwner): Promise<OpenParts> {
@@ -85,14 +82,6 @@ class PostgresStore extends TableStore<OpenParts> implements TaskStore {
         for (const listener of this.#hearers) listener(isListening);
       },
     });
-  }
-
-  protected protectedIn({ reader, renewals, queue, database }: OpenParts): Omit<ProtectedStore, "close"> {
-    return {
-      secrets: storedSecrets(renewals.secrets, (command) => queue.write(command)),
-      hasTasks: () => reader.hasTasks(),
-      encrypt: (sealing) => database.codecs.use(sealing),
-    };
   }
 
   protected readFrom<T>(

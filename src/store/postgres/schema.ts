@@ -3,7 +3,7 @@ import type { Names } from "./names.ts";
 import type { Row } from "../row.ts";
 import { postgresTables } from "../tables/statements.ts";
 import { tables } from "../tables/tables.ts";
-import { limitSchema } from "./postgres-outbox.ts";
+import { limitSchema } from "./postgres-limits.ts";
 
 /** Indexes by their names, each as the text after `CREATE INDEX name ON`. */
 type Indexes = (names: Names) => Readonly<Record<string, string>>;

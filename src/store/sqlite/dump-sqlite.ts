@@ -7,7 +7,7 @@ import { type DumpSetup, dumpSource, type DumpSource, type MadeDump } from "../d
 import type { Query, Reading } from "../dialect.ts";
 import { columnList, type DumpRow, type DumpTable, rowOf, taskTable } from "../dump-tables.ts";
 import { type LoadMark, refuseWhileLoading } from "../load-mark.ts";
-import { loadSql, TableTarget } from "../load-target.ts";
+import { idsSql, loadSql, TableTarget } from "../load-target.ts";
 import { connect } from "./connect.ts";
 import { Statements, unusable } from "./statements.ts";
 import { databasePath, existingDatabase, refuseToReplace } from "./open-file.ts";
@@ -144,10 +144,7 @@ class SqliteTarget extends TableTarget {
   readonly #original: Original | undefined;
 
   constructor(database: string, db: DatabaseSync, original: Original | undefined) {
-    super(
-      database,
-      loadSql((table) => table, "sqlite"),
-    );
+    super(database, { ...loadSql((table) => table, "sqlite"), ids: idsSql("task", "sqlite") });
     this.#db = db;
     this.#sql = new Statements(db);
     this.#original = original;

@@ -129,9 +129,6 @@ export const selectKnownEvent = `
   SELECT 1 FROM event INDEXED BY event_dedupe WHERE task_id = ? AND dedupe_id IS NOT NULL AND dedupe_id = ?`;
 export const countEvents =
   "SELECT count(*) AS count FROM event INDEXED BY event_kept WHERE task_id = ? AND value IS NOT NULL";
-/** The next task that has pieces, and whether it exists. */
-export const selectPieceOwner = `
-  SELECT task_id, EXISTS (SELECT 1 FROM task WHERE id = task_id) FROM piece WHERE task_id > ? ORDER BY task_id LIMIT 1`;
 
 export const selectOwners = "SELECT id, pid, host, since, handlers, retired, drain_until FROM owner";
 /** Owners whose tasks did not go to others. Read at the beginning of every transaction. */

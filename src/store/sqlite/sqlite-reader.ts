@@ -1,12 +1,18 @@
-import { childInputKey, type InputRequest } from "../../task/journal.ts";
-import { type Codec, columnsOf, idOf, integerOrNull, type Row, toStored, unlessUndecrypted } from "../row.ts";
-import { inputIn, largeOutcomeBytes, listedEntryIn, outcomeBody, requestTable } from "../tables/of-task.ts";
+import type { InputRequest } from "../../task/journal.ts";
+import { type Codec, columnsOf, integerOrNull, type Row, toStored } from "../row.ts";
+import {
+  inputBelow,
+  inputIn,
+  largeOutcomeBytes,
+  listedEntryIn,
+  outcomeBody,
+  requestTable,
+} from "../tables/of-task.ts";
 import { assertProven, recordColumns } from "../tables/task.ts";
 import { readingCodecOf, type Sealing } from "../cipher.ts";
 import type { Reading } from "../dialect.ts";
 import { type ClaimingHandler, type HandlerName, noTurns } from "../../task/queue.ts";
 import type { TaskRecord, TaskRequest, TaskSnapshot } from "../../task/record.ts";
-import { ownersPage, type PieceOwner } from "../left-pieces.ts";
 import type { QueueLength } from "../admin-store.ts";
 import type { JournalPage, ListedEntry } from "../store.ts";
 import type { LoggedChanges } from "./change-log.ts";
@@ -140,17 +146,6 @@ export class SqliteReader {
     return { entries, next: null };
   }
 
-  pieceOwners(after: string): readonly PieceOwner[] {
-    const owners: PieceOwner[] = [];
-    for (let last = toStored(after); owners.length < ownersPage;) {
-      const row = this.#sql.get(sql.selectPieceOwner, last);
-      if (row === undefined) break;
-      owners.push({ id: idOf(row), exists: Number(row[1]) === 1 });
-      last = String(row[0]);
-    }
-    return owners;
-  }
-
   nextSweepAt(after: number): number | null {
     const row = this.#sql.get(sql.selectNextSweep, after, latestTime, after, latestTime);
     const times = [row === undefined ? null : integerOrNull(row, sweepAt.at), this.#queue.nextWakeAt(after)];
@@ -194,19 +189,14 @@ export function openReader(path: string, busyTimeoutMs: number): SqliteReader {
 }
 
 /** The open questions of a task, from rows of the task joined with them. */
-export function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[] {
+function inputsOf(id: string, rows: readonly Row[], codec: Codec): InputRequest[] {
   return rows.flatMap((row) => inputIn(id, row.slice(recordColumns.length), codec) ?? []);
 }
 
-/** The open questions of the tasks below it. An unreadable one is left out: nobody could answer it. */
-export function childInputsOf(root: string, rows: readonly Row[], codec: Codec): InputRequest[] {
+/** The open questions of the tasks below it. */
+function childInputsOf(root: string, rows: readonly Row[], codec: Codec): InputRequest[] {
   return rows.flatMap((row) => {
     const asker = readableTask(row, [], codec);
-    if (asker?.parent?.root !== root) return [];
-    const [asked] = unlessUndecrypted(() => inputsOf(asker.id, [row], codec)) ?? [];
-    if (asked === undefined) return [];
-    const { id: taskId, requiredScopes } = asker;
-    const key = childInputKey({ taskId, key: asked.key });
-    return { ...asked, key, ...(requiredScopes.length > 0 && { requiredScopes }) };
+    return asker === undefined ? [] : inputBelow(root, asker, () => inputsOf(asker.id, [row], codec)[0]);
   });
 }

@@ -10,7 +10,7 @@ import type { LimitStore } from "../limits.ts";
 import type { MessageQueues, SessionCommand, SessionNews, SessionStore } from "../session-store.ts";
 import { limitPlacesOf } from "../limit-sql.ts";
 import { adminReads, reportsBetween } from "../admin-reads.ts";
-import { type Reading, rowOf } from "../dialect.ts";
+import type { Reading } from "../dialect.ts";
 import { secretsOf, sessionReads } from "../task-reads.ts";
 import { type StoreParts, TableStore } from "../table-store.ts";
 import type { LoggedChanges } from "./change-log.ts";
@@ -22,9 +22,7 @@ import * as sql from "./admin-sql.ts";
 import { limitStatements } from "./sqlite-limits.ts";
 import type { Sealing } from "../cipher.ts";
 import { LeftPieces } from "../left-pieces.ts";
-import type { ProtectedStore } from "../protection.ts";
-import { type Codec, idOf } from "../row.ts";
-import { storedSecrets } from "../secrets.ts";
+import type { Codec } from "../row.ts";
 import { taskStatements } from "./sql.ts";
 import type { Writer } from "./writer.ts";
 
@@ -71,7 +69,7 @@ export class StoreOnSqlite extends TableStore<Parts> implements TaskStore {
   protected async join(owner: StoreOwner): Promise<Parts> {
     const leftPieces = new LeftPieces({
       some: async (ids) => (await this.opened().writer.write({ type: "left_pieces", ids })).count,
-      owners: (after) => this.#read((open) => open.pieceOwners(after)),
+      owners: (after) => this.pieceOwners(after),
     });
     const database = await this.#opening(owner, {
       committed: (changes, commands) => {
@@ -83,19 +81,8 @@ export class StoreOnSqlite extends TableStore<Parts> implements TaskStore {
         this.#sessionFeed.publish(sessions, "others");
       },
     });
-    return { ...database, leftPieces };
-  }
-
-  protected protectedIn(database: Parts): Omit<ProtectedStore, "close"> {
-    const { reader, writer } = database;
-    return {
-      secrets: storedSecrets(
-        (name) => reader.read(() => secretsOf(this.sql, name)),
-        (command) => writer.write(command),
-      ),
-      hasTasks: async () => reader.read(() => rowOf(this.sql.anyTask, [], idOf)) !== undefined,
-      encrypt: (sealing) => database.encrypt(sealing),
-    };
+    const { reader } = database;
+    return { ...database, leftPieces, secrets: (name) => reader.read(() => secretsOf(this.sql, name)) };
   }
 
   protected async readFrom<T>(

@@ -1,12 +1,18 @@
 /** The tables of what belongs to a task: its request, its journal, its outcome, its lines, its events and its messages. */
 
 import { createHash } from "node:crypto";
-import type { InputMethod, InputRequest, JournalEntry, JournalKind } from "../../task/journal.ts";
+import {
+  childInputKey,
+  type InputMethod,
+  type InputRequest,
+  type JournalEntry,
+  type JournalKind,
+} from "../../task/journal.ts";
 import type { Outcome } from "../../task/outcome.ts";
-import type { CallerDetails, Origin, ParentTask, TaskRequest } from "../../task/record.ts";
+import type { CallerDetails, Origin, ParentTask, TaskRecord, TaskRequest } from "../../task/record.ts";
 import { encryptedText, isSealed } from "../../task/stored-text.ts";
 import type { LineList, TaskLine } from "../../task/task-line.ts";
-import { type Codec, integer, type Row, toStored } from "../row.ts";
+import { type Codec, integer, type Row, toStored, unlessUndecrypted } from "../row.ts";
 import type { KeptEvent } from "../facts.ts";
 import type { ListedEntry } from "../store.ts";
 import {
@@ -184,6 +190,21 @@ export function inputIn(of: string, row: Row, codec: Codec): InputRequest | unde
   const { key, method, request: params } = journalInput.read(of, row, codec);
   if (method === null) throw new Error("The column method contains null.");
   return { key, method, params: params ?? "{}" };
+}
+
+/**
+ * The question of a task below `root` as that shows it; none if it cannot be read: nobody could answer it, nor is known which scopes that
+ * needs.
+ */
+export function inputBelow(
+  root: string,
+  { id: taskId, parent, requiredScopes }: Pick<TaskRecord, "id" | "parent" | "requiredScopes">,
+  read: () => InputRequest | undefined,
+): InputRequest[] {
+  const asked = parent?.root === root ? unlessUndecrypted(read) : undefined;
+  if (asked === undefined) return [];
+  const key = childInputKey({ taskId, key: asked.key });
+  return [{ ...asked, key, ...(requiredScopes.length > 0 && { requiredScopes }) }];
 }
 
 const mostEntriesAtOnce = 2 ** 20;

@@ -99,6 +99,7 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
 
   "read.task": [id(7)],
   "read.session": ["session-1"],
+  "read.pieceOwners": [id(5_418), 200],
   "read.tasksOfRequest": ["session-1", "1", limit],
   "read.tasksOfSession": ["session-1", limit],
   "read.tasks": [[id(7), id(8)]],
@@ -185,7 +186,6 @@ export const samples: Readonly<Record<string, readonly SqlValue[]>> = {
   "usage.tryLock": [["pann"], ["holdfast usage pann"]],
   "usage.deleteEmpty": [["pann"]],
   "leftPiece.some": [[...some, "gone"]],
-  "leftPiece.owners": [id(5_418)],
   "session.lockPuts": ["one"],
   "session.put": ["session-new", "ann", now, "{}", 100, 10_000, "owner-1"],
   "session.update": ["session-1", "{}", "{}", "owner-1"],

@@ -122,7 +122,11 @@ const plans: Readonly<Record<string, readonly string[]>> = {
   "task.journalEnds": ["journal PRIMARY KEY (task_id=? AND key=?)", "SCAN json_each VIRTUAL TABLE INDEX 1:"],
   "task.journalEntry": ["journal PRIMARY KEY (task_id=? AND key=?)"],
   selectLastChange: [],
-  selectPieceOwner: ["piece PRIMARY KEY (task_id>?)", "task PRIMARY KEY (id=?)"],
+  "task.pieceOwners": [
+    "piece PRIMARY KEY (task_id>?)",
+    "next PRIMARY KEY (task_id>?)",
+    "task PRIMARY KEY (id=?)",
+  ],
   "task.piece": ["piece PRIMARY KEY (task_id=? AND key=? AND seq=?)"],
   "task.lines": ["line PRIMARY KEY (task_id=? AND list=? AND seq>?)"],
   selectMessages: ["message INDEX message_queue (task_id=?)"],
@@ -297,6 +301,7 @@ const readsAll = [
   // One step for each name.
   "admin.endedTools",
   "outbox.hooks",
+  "task.pieceOwners",
   "selectTried", // of the few suspects
 ];
 
