@@ -130,8 +130,8 @@ class Refusal extends Error {
 }
 
 function reasonOf(error: unknown, name: string): string {
-  if (error instanceof Refusal) return error.message;
-  if (error instanceof RangeError) return `${name} is nested too deeply`;
+  if (isError(error) && error instanceof Refusal) return error.message;
+  if (isError(error) && error instanceof RangeError) return `${name} is nested too deeply`;
   return `${name} cannot be read (${describeThrown(error)})`; // its getters are the author's
 }
 

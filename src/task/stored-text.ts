@@ -22,8 +22,8 @@ export function encodeJson(value: unknown, what: string, maxBytes = Infinity): s
     return JSON.stringify(value);
   } catch (error) {
     if (room.refuses(error)) throw room.refusal;
-    const problem = error instanceof RangeError ? new NotJson("", "nested too deeply") : error;
-    if (!(problem instanceof NotJson)) throw error;
+    const problem = isA(error, RangeError) ? new NotJson("", "nested too deeply") : error;
+    if (!isA(problem, NotJson)) throw error;
     throw new HoldfastError(
       "not_json",
       `${what} cannot be stored as JSON: ${problem.message}. Use plain data (strings, finite numbers, booleans, null, arrays, objects).`,
@@ -63,7 +63,16 @@ export class TextRoom {
 
   /** Whether `error` means that there was no room, for the strings or for their JSON. */
   refuses(error: unknown): boolean {
-    return this.#left < 0 || (error instanceof RangeError && error.message === "Invalid string length");
+    return this.#left < 0 || (isA(error, RangeError) && error.message === "Invalid string length");
+  }
+}
+
+/** False for what throws when it is looked at. */
+function isA<Kind>(thrown: unknown, kind: new (...given: never) => Kind): thrown is Kind {
+  try {
+    return thrown instanceof kind;
+  } catch {
+    return false;
   }
 }
 

@@ -61,6 +61,12 @@ const withThrowingGetters: readonly (readonly [string, unknown])[] = [
   ["a value that throws whatever is done with it", hostile],
 ];
 
+const unreadable = {
+  get a(): never {
+    throw hostile; // eslint-disable-line typescript/only-throw-error -- what is tested
+  },
+};
+
 const returned: readonly (readonly [string, unknown])[] = [
   ["nothing", undefined],
   ["null", null],
@@ -106,6 +112,14 @@ async function run(
   expect(ended.outcome?.body.length).toBeLessThan(11_000);
   return { outcome: ended.outcome?.kind ?? "", body: bodyOf(ended) };
 }
+
+it("a step whose value throws what cannot be looked at has run, and does not run again", async () => {
+  const handler: Handler = async (_, task) => {
+    const failure: unknown = await task.step("s", () => unreadable).catch((error: unknown) => error);
+    return text(String((failure as { code?: unknown }).code));
+  };
+  expect((await run(handler, true)).body).toEqual(text("not_json"));
+});
 
 describe("whatever a handler throws ends its task, and its direct run alike", () => {
   it.each([...thrown, ...withThrowingGetters])("%s", async (_, value) => {
