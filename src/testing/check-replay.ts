@@ -13,7 +13,7 @@ import { versionOf } from "../task/record.ts";
 import { type ChangedKey, RecordedStore, ReplayedCalls, ReplayedRun } from "./recorded-store.ts";
 import { Attempt } from "../runtime/execution/attempt.ts";
 import { StartedProcesses } from "../runtime/exec/started-processes.ts";
-import { makeContext, type CallContext } from "../runtime/execution/make-context.ts";
+import { makeContext } from "../runtime/execution/make-context.ts";
 import { prepareInTask, preparedKey } from "../runtime/execution/prepare-in-task.ts";
 import { neverReached, type NeverReached } from "../runtime/execution/never-reached.ts";
 import { isSince } from "../runtime/execution/step.ts";
@@ -251,13 +251,13 @@ async function replayRecording(
     ...ofTask(record, origin, tool, services),
     lines: new TaskLines({ limits: options }),
   });
-  const attempt = new Attempt({ services, timers, run, tool, principal: record.principal });
-  attempt.hold({ record, origin, entries, host: { hear: ignore } });
-  const calls = new ReplayedCalls();
-  const call: CallContext = {
+  const call = {
     caller: taskCaller(record.principal, origin.caller),
     credentials: () => credentialsOf(credentials),
   };
+  const attempt = new Attempt({ services, timers, run, tool, call });
+  attempt.hold({ record, origin, entries, host: { hear: ignore } });
+  const calls = new ReplayedCalls();
   const given = tool.prepare as Prepare<unknown, unknown> | undefined;
   const prepare: typeof given =
     given &&
@@ -268,10 +268,8 @@ async function replayRecording(
       ));
   const contextFor = async (args: unknown): Promise<TaskContext> => {
     const value =
-      origin.prepareInTask === true
-        ? await prepareInTask(attempt, prepare, args, call.caller)
-        : preparedBefore;
-    const context = makeContext(attempt, call, value);
+      origin.prepareInTask === true ? await prepareInTask(attempt, prepare, args) : preparedBefore;
+    const context = makeContext(attempt, value);
     return calls.watch({ ...context, version: versionAnswer(run, context, recorded) });
   };
   const known = new Set([...recorded, prepared]);

@@ -113,7 +113,7 @@ export class Creation {
         credentials: () => credentialsOf(call.credentials),
         received: call.received,
       },
-      caller: { listener: call },
+      direct: call,
       signal,
       services,
       timers,

@@ -14,7 +14,7 @@ import type { LogLevel } from "../../task/task-line.ts";
 import { systemClock } from "../clock.ts";
 import type { Attempt } from "../execution/attempt.ts";
 import { runStep } from "../execution/step.ts";
-import { assertOutsideStep, NotYet } from "../execution/step-try.ts";
+import { NotYet } from "../execution/step-try.ts";
 import { waitFor } from "../wait-for.ts";
 import { ExecError, execOptions, type ExecOptions, type ExecResult, ownVariables } from "./exec-options.ts";
 import { end, endGroup, launch, type Launched, lookFor } from "./started-processes.ts";
@@ -70,7 +70,6 @@ export async function runExec(
     over: [],
     awayMs: firstAwayMs,
   };
-  assertOutsideStep(run, key);
   const saved = new SavedOutput(run, services.clock, exec.key, options.artifacts ?? {});
   const files = {
     begin: () => saved.begin(),

@@ -18,8 +18,9 @@ import type { Ask, CallListener } from "../runtime.ts";
 import type { Services } from "../services.ts";
 import { encodeError } from "../stored-values.ts";
 import type { Timers } from "../timers.ts";
+import type { CallContext } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
-import { waitFor } from "../wait-for.ts";
+import { waitFor, whenAborted } from "../wait-for.ts";
 import { type HandlerChanges, HandlerReports } from "./handler-updates.ts";
 
 /** Something that a handler waits for and others end: a question, a call of another tool, an event. */
@@ -76,18 +77,14 @@ export interface HoldTerms {
   readonly host: AttemptHost;
 }
 
-interface Held extends HoldTerms {
-  readonly task: HeldTask;
-}
+type Held = HoldTerms & { readonly task: HeldTask };
 
 export interface AttemptHost {
   hear(attempt: Attempt, event: AttemptEvent): void;
 }
 
-/** Who called a handler that has no task, or none yet. */
-export interface DirectCaller {
-  /** Receives the handler's reports while there is no task. */
-  readonly listener: CallListener;
+/** Who called a handler that has no task, or none yet, and hears its reports until it has one. */
+export interface DirectCaller extends CallListener {
   /** How questions reach the caller of a run that stays without a task. */
   readonly ask?: Ask | undefined;
 }
@@ -97,7 +94,7 @@ export interface AttemptSetup {
   readonly timers: Timers;
   readonly run: Run;
   readonly tool: Tool;
-  readonly principal: string | null;
+  readonly call: CallContext;
   readonly direct?: DirectCaller;
 }
 
@@ -115,6 +112,7 @@ export class Attempt {
   readonly timers: Timers;
   readonly run: Run;
   readonly tool: Tool;
+  readonly call: CallContext;
   readonly direct: DirectCaller | undefined;
   readonly reports = new HandlerReports(this);
   readonly limits: RunLimits;
@@ -124,13 +122,14 @@ export class Attempt {
   #holdsPermit = false;
   #questions = 0;
 
-  constructor({ services, timers, run, tool, principal, direct }: AttemptSetup) {
+  constructor({ services, timers, run, tool, call, direct }: AttemptSetup) {
     this.services = services;
     this.timers = timers;
     this.run = run;
     this.tool = tool;
+    this.call = call;
     this.direct = direct;
-    this.limits = services.limits.of(run, principal);
+    this.limits = services.limits.of(run, call.caller.principal);
   }
 
   /** From now on it holds this task. */
@@ -197,13 +196,13 @@ export class Attempt {
     const last = lines.lastOf("log");
     const appended = lines.append(source, list, at, body);
     if (!this.isHeld && lines.lastOf("log") > last)
-      this.#tellCaller(({ log }) => log?.(JSON.parse(body) as LogText));
+      this.#tellCaller((caller) => caller.log?.(JSON.parse(body) as LogText));
     return this.#underWay(appended);
   }
 
   progress(progress: Progress): void {
     this.reports.progress(progress);
-    if (!this.isHeld) this.#tellCaller((listener) => listener.progress?.(progress));
+    if (!this.isHeld) this.#tellCaller((caller) => caller.progress?.(progress));
   }
 
   /** Changes that the handler may wait for, and that are not in the journal. */
@@ -215,9 +214,9 @@ export class Attempt {
   }
 
   /** A handler must not fail because its report cannot be delivered. */
-  #tellCaller(report: (listener: CallListener) => void): void {
+  #tellCaller(report: (caller: CallListener) => void): void {
     try {
-      if (this.direct !== undefined) report(this.direct.listener);
+      if (this.direct !== undefined) report(this.direct);
     } catch {
       // As documented.
     }
@@ -320,9 +319,8 @@ export class Attempt {
     const { task } = this.held;
     run.signal.throwIfAborted();
     const end = task.journal.awaitEnd(key);
-    const onAbort = (): void => end.reject(run.signal.reason as Error);
     end.promise.catch(() => undefined); // the write below may reject first
-    run.signal.addEventListener("abort", onAbort, { once: true });
+    const stopListening = whenAborted(run.signal, () => end.reject(run.signal.reason as Error));
     let cancelTimer = (): void => undefined;
     const giveUp = (error: HoldfastError): void =>
       void task.journal.closeWait(key, encodeError(error, run.setup.maxBodyBytes)).catch(end.reject);
@@ -337,7 +335,7 @@ export class Attempt {
       return await end.promise;
     } finally {
       cancelTimer();
-      run.signal.removeEventListener("abort", onAbort);
+      stopListening();
     }
   }
 

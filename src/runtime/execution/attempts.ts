@@ -25,7 +25,6 @@ import {
   runHandler,
   startHandler,
 } from "./run-handler.ts";
-import type { CallContext } from "./make-context.ts";
 import { Parking } from "./parking.ts";
 
 export interface AttemptsSetup {
@@ -122,17 +121,17 @@ export class Attempts implements TaskHolder, AttemptHost {
       slots: slotsOfCaller,
       trace,
     });
-    const attempt = new Attempt({ services: this.#services, timers, run, tool, principal: task.principal });
-    this.hold(attempt, { record: task, origin, entries, isNew: request !== undefined });
-    this.saw(task.id, now);
-    sayAttempt(attempt);
-    const unwatch = leaked.watch(run, tool, () => this.forget(run));
-    const call: CallContext = {
+    const call = {
       caller: taskCaller(task.principal, origin.caller),
       credentials: () => this.#setup.credentials.of(task.id),
       received: this.#setup.credentials.received(task.id),
     };
-    const { ended, gone } = startHandler(run, () => runHandler(attempt, loaded, call));
+    const attempt = new Attempt({ services: this.#services, timers, run, tool, call });
+    this.hold(attempt, { record: task, origin, entries, isNew: request !== undefined });
+    this.saw(task.id, now);
+    sayAttempt(attempt);
+    const unwatch = leaked.watch(run, tool, () => this.forget(run));
+    const { ended, gone } = startHandler(run, () => runHandler(attempt, loaded));
     void gone.then(unwatch);
     void ended.then((end) => endAttempt(attempt, end, gone));
   }

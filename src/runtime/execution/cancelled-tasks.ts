@@ -7,12 +7,11 @@ import { Run } from "../journal/run.ts";
 import type { Services } from "../services.ts";
 import type { Timers } from "../timers.ts";
 import { taskCaller } from "../tool/task-caller.ts";
-import type { Credentials } from "../tool/received-request.ts";
+import type { CallContext, Credentials } from "../tool/received-request.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolAtVersion } from "../tool/tool-config.ts";
 import { Attempt, type AttemptHost } from "./attempt.ts";
 import { type LeakedHandlers, linesOf, loadTask, runHandler, startHandler } from "./run-handler.ts";
-import type { CallContext } from "./make-context.ts";
 import type { CommandResult } from "../../task/command.ts";
 import { deadlineAfter } from "../clock.ts";
 import { untilStoreAnswers } from "../observed-store.ts";
@@ -85,14 +84,14 @@ export class CancelledTasks {
     const host: AttemptHost = {
       hear: (_, event) => event.type === "fault" && services.unreadable.report(record.id, event.problem),
     };
-    const attempt = new Attempt({ services, timers, run, tool, principal: record.principal });
-    attempt.hold({ record, origin, entries, host });
     const call = { caller: taskCaller(record.principal, origin.caller), ...extras };
+    const attempt = new Attempt({ services, timers, run, tool, call });
+    attempt.hold({ record, origin, entries, host });
     const leak = Promise.withResolvers<void>();
     const unwatch = leaked.watch(run, tool, leak.resolve);
     const cancelled = new HoldfastError("fenced", `Task ${record.id} was cancelled.`);
     const cancelTimer = timers.after(services.options.cancelGraceMs, () => run.life.fence(cancelled));
-    const { ended: running } = startHandler(run, () => runHandler(attempt, loaded, call));
+    const { ended: running } = startHandler(run, () => runHandler(attempt, loaded));
     const ended = running.then(() => {
       cancelTimer();
       unwatch();

@@ -10,12 +10,10 @@ import type { InlineRun } from "../runtime.ts";
 import type { Services } from "../services.ts";
 import { directOutcome, RunTrace } from "../telemetry/telemetry.ts";
 import type { Timers } from "../timers.ts";
-import { credentialsOf } from "../tool/received-request.ts";
-import type { Tool } from "../tool/tool.ts";
+import { type CallContext, credentialsOf } from "../tool/received-request.ts";
 import { whenAborted } from "../wait-for.ts";
 import { Attempt, type DirectCaller } from "./attempt.ts";
 import { endAttempt } from "./end-attempt.ts";
-import type { CallContext } from "./make-context.ts";
 import { runHandler, startHandler } from "./run-handler.ts";
 
 /** How a run without a record becomes one with a task. */
@@ -29,19 +27,14 @@ export interface Promotion {
   readonly onEnd: () => void;
 }
 
-export interface DirectRunSetup {
-  readonly tool: Tool;
+export interface DirectRunSetup extends Pick<
+  InlineRun,
+  "tool" | "arguments" | "prepared" | "prepareInTask" | "signal"
+> {
   /** The id of a task that is made for it. */
   readonly id: string;
-  readonly arguments: unknown;
-  /** Raw JSON of what the tool's `prepare` returned. */
-  readonly prepared: string | null;
-  /** True if the tool's `prepare` did not run before: it runs now, and asks like the handler. */
-  readonly prepareInTask?: true | undefined;
   readonly call: CallContext;
-  readonly caller: DirectCaller;
-  /** Aborts the handler while there is no task. */
-  readonly signal: AbortSignal;
+  readonly direct: DirectCaller;
   readonly services: Services;
   readonly timers: Timers;
   /** Left out if nothing is traced. */
@@ -68,7 +61,7 @@ export class DirectRun {
   #promotion: Promise<void> | undefined;
 
   constructor(setup: DirectRunSetup) {
-    const { id, tool, services, timers, trace, call, caller, promotion } = setup;
+    const { id, tool, services, timers, trace, call, direct, promotion } = setup;
     this.#setup = setup;
     const areKept = promotion === undefined || services.store.logs !== undefined;
     const task = { id, wireId: id, attempt: 1, toolVersion: tool.version };
@@ -78,8 +71,7 @@ export class DirectRun {
       trace,
       ...(promotion && { slots: promotion.slots, promote: () => this.#promoteForHandler() }),
     });
-    const { principal } = call.caller;
-    this.attempt = new Attempt({ services, timers, run, tool, principal, direct: caller });
+    this.attempt = new Attempt({ services, timers, run, tool, call, direct });
   }
 
   /** Resolves with the direct answer, or as soon as there is a task. */
@@ -147,11 +139,11 @@ export class DirectRun {
   }
 
   async #runHandler(): Promise<DirectEnd> {
-    const { arguments: args, prepared, prepareInTask, call, promotion, signal } = this.#setup;
+    const { arguments: args, prepared = null, prepareInTask, promotion, signal } = this.#setup;
     const { attempt } = this;
     const { run } = attempt;
     const given = { arguments: args, prepared, prepares: prepareInTask === true };
-    const { ended, gone } = startHandler(run, () => runHandler(attempt, given, call));
+    const { ended, gone } = startHandler(run, () => runHandler(attempt, given));
     if (promotion !== undefined) void gone.then(promotion.onEnd);
     const end = await ended;
     // Without a task that is being made there is no pause here in which another branch of the handler could begin to make one.
@@ -171,17 +163,13 @@ export class DirectRun {
 /** Answers a call directly, without a record. */
 export async function runInline(call: InlineRun, services: Services, timers: Timers): Promise<Outcome> {
   const { clock, telemetry } = services;
-  const { tool, caller, received, prepared = null, prepareInTask: preparesNow, signal, ask } = call;
+  const { tool, caller, received } = call;
   const traced = { tool: tool.name, attempt: 1, trace: call.trace };
   const end = await new DirectRun({
-    tool,
+    ...call,
     id: taskId(clock.now(), (size) => clock.randomBytes(size)),
-    arguments: call.arguments,
-    prepared,
-    prepareInTask: preparesNow,
     call: { caller, credentials: () => credentialsOf(call.credentials), received },
-    caller: { listener: call, ask },
-    signal,
+    direct: call,
     services,
     timers,
     trace: telemetry && new RunTrace(telemetry.tracing, traced),

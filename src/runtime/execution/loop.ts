@@ -4,7 +4,7 @@ import type { Run } from "../journal/run.ts";
 import { decodeValue, encodeValue } from "../stored-values.ts";
 import { NextRound, type RoundContext, type StepContext, type TaskContext } from "../tool/task-context.ts";
 import type { Attempt } from "./attempt.ts";
-import { assertOutsideStep, type Looks, type StepRun } from "./step-try.ts";
+import type { Looks, StepRun } from "./step-try.ts";
 import { assertOptions, settingsOf } from "../../options/options.ts";
 import { deadlineAfter, growingPause } from "../clock.ts";
 import { isNonRetryable } from "../tool/tool-errors.ts";
@@ -29,7 +29,6 @@ export async function runLoop<State, Result>(
 ): Promise<Exclude<Result, NextRound>> {
   if (typeof name !== "string" || typeof fn !== "function")
     throw new TypeError("task.loop takes a name, a state, and a function: the name of a loop is a text.");
-  assertOutsideStep(run, name);
   const key = run.claim(name);
   const entry = run.find(key, { kind: "loop" });
   const stored = entry && (await run.begunBy(key));

@@ -47,25 +47,13 @@ import {
   type PollOptions,
   type ToolCall,
 } from "../tool/called-tool.ts";
-import type { TaskCaller } from "../tool/task-caller.ts";
-import type { ReceivedRequest } from "../tool/received-request.ts";
 
 type StepFn<T> = (step: StepContext) => T | Promise<T>;
 
-/** What a handler gets from its call, besides the arguments. */
-export interface CallContext {
-  readonly caller: TaskCaller;
-  readonly credentials: () => Promise<unknown>;
-  readonly received?: ReceivedRequest | undefined;
-}
-
 /** The task context of one run of a handler; `prepared` is the raw JSON of what its tool's `prepare` returned. */
-export function makeContext(
-  attempt: Attempt,
-  { caller, credentials }: CallContext,
-  prepared: string | null,
-): TaskContext {
+export function makeContext(attempt: Attempt, prepared: string | null): TaskContext {
   const { run, services } = attempt;
+  const { caller, credentials } = attempt.call;
   const { clock } = services;
   const tools = new Calls(attempt);
   const handled = <T>(promise: Promise<T>): Promise<T> => {
@@ -80,18 +68,22 @@ export function makeContext(
     params: object,
     options: QuestionOptions = {},
   ): Promise<T> =>
-    entry(
-      outside(key, () => {
-        assertOptions("A question", options, questionOptions);
-        const read = readOptions(questionOptions, options);
-        return askQuestion(attempt, key, method, params, read) as Promise<T>;
-      }),
-    );
-  const outside = async <T>(key: JournalKey, begin: () => Promise<T>): Promise<T> => {
-    assertOutsideStep(run, key);
-    return begin();
+    entry(key, () => {
+      assertOptions("A question", options, questionOptions);
+      const read = readOptions(questionOptions, options);
+      return askQuestion(attempt, key, method, params, read) as Promise<T>;
+    });
+  /** What the handler does under a key. Rejects with `nested_step` inside a step. */
+  const entry = <T>(key: JournalKey, begin: () => Promise<T>): Promise<T> => {
+    let call: Promise<T>;
+    try {
+      assertOutsideStep(run, key);
+      call = begin();
+    } catch (error) {
+      call = Promise.reject(error);
+    }
+    return handled(run.reaching(call));
   };
-  const entry = <T>(call: Promise<T>): Promise<T> => handled(run.reaching(call));
   /** Of a call or a file; a wait that is left behind has lost nothing. */
   const notLeft = <T>(what: string, happened: string, call: Promise<T>): Promise<T> => {
     call.catch((error: unknown) => {
@@ -130,13 +122,13 @@ export function makeContext(
     third?: unknown,
   ): Promise<unknown> {
     if (isForThread(second)) {
-      const of = { attempt, principal: caller.principal, reports: context };
-      return entry(runThreadStep(of, key, second, third));
+      return entry(key, () => runThreadStep({ attempt, reports: context }, key, second, third));
     }
     const [options, fn] = typeof second === "function" ? [{}, second] : [second, third as StepFn<unknown>];
     if (typeof fn !== "function")
       throw new TypeError('task.step needs a key and a function: task.step("query", () => …).');
-    return entry(runStep(attempt, key, readStepOptions(options), fn));
+    const read = readStepOptions(options);
+    return entry(key, () => runStep(attempt, key, read, fn));
   }
 
   function all<Tools extends readonly CalledTool[]>(
@@ -145,7 +137,7 @@ export function makeContext(
     options?: AllOptions,
   ): Promise<{ -readonly [Place in keyof Tools]: CallResult<Tools[Place]> }>;
   function all(key: JournalKey, calls: readonly ToolCall[], options: AllOptions = {}): Promise<unknown> {
-    return entry(outside(key, () => callAll(key, calls, options, callTool)));
+    return entry(key, () => callAll(key, calls, options, callTool));
   }
 
   const context: TaskContext = Object.assign(new Cancellation(run.life), {
@@ -158,12 +150,12 @@ export function makeContext(
     signal: run.signal,
     step,
     poll: <T>(key: JournalKey, options: PollOptions<T>, fn: StepFn<T>): Promise<never> =>
-      entry(runPoll(attempt, key, options, fn) as Promise<never>),
-    loop: (name, initial, round) => entry(runLoop(attempt, context, name, initial, round)),
+      entry(key, () => runPoll(attempt, key, options, fn) as Promise<never>),
+    loop: (name, initial, round) => entry(name, () => runLoop(attempt, context, name, initial, round)),
     exec: (key, file, args = [], options = {}) => {
       const logLine: LogLine = (level, text, data) =>
         append("log", [logBody(level, text, data, maxLogBytes)]).catch(() => undefined);
-      return entry(runExec({ attempt, logLine }, key, file, args, options));
+      return entry(key, () => runExec({ attempt, logLine }, key, file, args, options));
     },
     elicit: (key, params, options) =>
       elicit(key, params, (wire) => ask(key, "elicitation/create", wire, options)),
@@ -171,23 +163,21 @@ export function makeContext(
       ask<CreateMessageResult>(key, "sampling/createMessage", params, options),
     roots: (key, options) => ask<ListRootsResult>(key, "roots/list", {}, options),
     call: <Called extends CalledTool>(key: JournalKey, tool: Called, ...[args]: CallRest<Called>) =>
-      entry(outside(key, () => callTool(key, nameOf(tool), args) as Promise<CallResult<Called>>)),
+      entry(key, () => callTool(key, nameOf(tool), args) as Promise<CallResult<Called>>),
     all,
     renamed: (names) => run.keys.rename(names),
-    version: (key, since) => entry(taskVersion(attempt, key, since)),
+    version: (key, since) => entry(key, () => taskVersion(attempt, key, since)),
     waitForEvent: (key: JournalKey, name: string, options: EventOptions = {}) => {
-      const value = entry(
-        outside(key, () => {
-          assertEventName(name);
-          assertOptions("A wait for an event", options, eventOptions);
-          return waitForEvent(attempt, key, name, readOptions(eventOptions, options)) as Promise<never>;
-        }),
-      );
+      const value = entry(key, () => {
+        assertEventName(name);
+        assertOptions("A wait for an event", options, eventOptions);
+        return waitForEvent(attempt, key, name, readOptions(eventOptions, options)) as Promise<never>;
+      });
       const url = (): string =>
         attempt.eventUrl({ taskId: run.setup.taskId, key: run.keys.stored(key), name });
       return withUrl(value, url) as EventWait<never>;
     },
-    sleep: (key, time) => entry(outside(key, () => attempt.sleep(key, time))),
+    sleep: (key, time) => entry(key, () => attempt.sleep(key, time)),
     status: (text) => update({ statusMessage: statusOf(text, maxStatusBytes) }),
     progress: (progress, total, message) => {
       const report = progressOf(progress, total, message, maxStatusBytes);
@@ -196,10 +186,11 @@ export function makeContext(
     },
     log: (level, text, data) => handled(append("log", [logBody(level, text, data, maxLogBytes)])),
     output: (content) => handled(append("output", outputBodies(content, maxOutputBytes))),
-    artifact: (name, data, options = {}) => {
-      const stored = storeArtifact(run, clock, name, data, options, services.counts?.steps);
-      return entry(notLeft(`Artifact "${name}"`, "was not stored: its handler had returned before", stored));
-    },
+    artifact: (name, data, options = {}) =>
+      entry(name, () => {
+        const stored = storeArtifact(attempt, name, data, options);
+        return notLeft(`Artifact "${name}"`, "was not stored: its handler had returned before", stored);
+      }),
     extend: (ttl) => update({ ttlMs: ttl }),
     pollInterval: (interval) => update({ pollIntervalMs: interval }),
   } satisfies Omit<TaskContext, "cancelled">);

@@ -1,6 +1,5 @@
 import type { CreateMessageResult, ListRootsResult } from "@modelcontextprotocol/server";
 import { type InputMethod, encodeJournalKey, type JournalEnd, type JournalKey } from "../../task/journal.ts";
-import type { TaskCaller } from "../tool/task-caller.ts";
 import type { PrepareContext } from "../tool/received-request.ts";
 import type { Prepare, Tool } from "../tool/tool.ts";
 import { elicit } from "../questions/form.ts";
@@ -29,7 +28,6 @@ export async function prepareInTask(
   attempt: Attempt,
   given: Tool["prepare"],
   args: unknown,
-  caller: TaskCaller,
 ): Promise<string | null> {
   const { run, tool } = attempt;
   const { clock } = attempt.services;
@@ -41,7 +39,7 @@ export async function prepareInTask(
   const prepare = given as Prepare<unknown, unknown>;
   await run.begin(); // it only reads and asks, so a lost attempt of it can run again
   const begunAt = clock.now();
-  const returned = await prepare(args, contextOf(attempt, caller));
+  const returned = await prepare(args, contextOf(attempt));
   const value = encodePrepared(tool, returned, run.setup.maxBodyBytes);
   await run.checkpoint();
   await run.task?.recordPrepared({ key, value, error: null, begunAt });
@@ -54,7 +52,7 @@ function preparedOf({ value }: JournalEnd): string | null {
   return value;
 }
 
-function contextOf(attempt: Attempt, caller: TaskCaller): PrepareContext {
+function contextOf(attempt: Attempt): PrepareContext {
   const { run } = attempt;
   const keys = new ClaimedKeys();
   const put = <T>(key: JournalKey, method: InputMethod, params: object): Promise<T> => {
@@ -65,7 +63,7 @@ function contextOf(attempt: Attempt, caller: TaskCaller): PrepareContext {
     return asked;
   };
   return {
-    caller,
+    caller: attempt.call.caller,
     signal: run.signal,
     elicit: (key, params) => elicit(key, params, (wire) => put(key, "elicitation/create", wire)),
     sample: (key, params) => put<CreateMessageResult>(key, "sampling/createMessage", params),

@@ -18,7 +18,7 @@ import { keepDetails } from "../tool/received-request.ts";
 import { type HandlerEnd, runToEnd, threwEnd } from "../tool/tool-outcome.ts";
 import type { TaskContext } from "../tool/task-context.ts";
 import type { Attempt } from "./attempt.ts";
-import { type CallContext, makeContext } from "./make-context.ts";
+import { makeContext } from "./make-context.ts";
 import { prepareInTask } from "./prepare-in-task.ts";
 
 const entriesPerPage = 500;
@@ -235,16 +235,14 @@ export class LeakedHandlers {
 type HandlerInput = Pick<LoadedTask, "arguments" | "prepared" | "prepares"> & Partial<LoadedTask>;
 
 /** Never rejects. */
-export function runHandler(attempt: Attempt, given: HandlerInput, call: CallContext): Promise<HandlerEnd> {
+export function runHandler(attempt: Attempt, given: HandlerInput): Promise<HandlerEnd> {
   const { tool } = attempt;
   let giveBack: GiveBack | undefined;
   const contextFor = async (validated: unknown): Promise<TaskContext> => {
-    const prepared = given.prepares
-      ? await prepareInTask(attempt, tool.prepare, validated, call.caller)
-      : given.prepared;
+    const prepared = given.prepares ? await prepareInTask(attempt, tool.prepare, validated) : given.prepared;
     if (tool.limit !== undefined && attempt.isHeld) giveBack = await attempt.takePermit(tool.limit);
-    const context = makeContext(attempt, call, prepared);
-    return keepDetails(context, { received: call.received, ...given });
+    const context = makeContext(attempt, prepared);
+    return keepDetails(context, { received: attempt.call.received, ...given });
   };
   const ended = runToEnd(tool, given.arguments, contextFor, attempt.services.options.maxBodyBytes);
   if (tool.limit !== undefined) void ended.then(() => giveBack?.());

@@ -7,15 +7,7 @@ import type { LimitName } from "../limits/limit-name.ts";
 import type { GiveBack } from "../limits/limits.ts";
 import { decodeError, decodeValue } from "../stored-values.ts";
 import { stepOptions, type StepOptions } from "../tool/task-context.ts";
-import {
-  assertOutsideStep,
-  notAwaited,
-  tryStep,
-  type Looks,
-  type StepFiles,
-  type TryEnd,
-  type StepRun,
-} from "./step-try.ts";
+import { notAwaited, tryStep, type Looks, type StepFiles, type TryEnd, type StepRun } from "./step-try.ts";
 import type { Attempt } from "./attempt.ts";
 import type { RunVersions } from "../tool/tool-config.ts";
 
@@ -40,7 +32,6 @@ export async function runStep<T>(
 ): Promise<T> {
   const { run, services } = attempt;
   const { clock } = services;
-  assertOutsideStep(run, key);
   const claimed = run.claim(key);
   const entry = run.find(claimed, { kind: "step" });
   if (entry !== undefined && entry.doneAt !== null) {

@@ -9,7 +9,6 @@ import { boundGarbage } from "../bound-garbage.ts";
 import type { Clock } from "../clock.ts";
 import type { PieceWriter } from "../journal/piece-writer.ts";
 import type { Run } from "../journal/run.ts";
-import type { RunningSteps } from "../reports/process-report.ts";
 import { decodeError, encodeError, parseStored } from "../stored-values.ts";
 import {
   artifactOptions,
@@ -17,21 +16,18 @@ import {
   type ArtifactOptions,
   type ArtifactSource,
 } from "../tool/handler-return.ts";
-import { assertOutsideStep } from "./step-try.ts";
+import type { Attempt } from "./attempt.ts";
 
 /**
  * Stores what `source` gives as an artifact of the task, piece by piece, and resolves with a link to it; or replays the journal, and then
  * does not read the source. What an attempt has stored before a crash is replaced from the beginning.
  */
 export async function storeArtifact(
-  run: Run,
-  clock: Clock,
+  { run, services: { clock, counts } }: Attempt,
   name: string,
   source: ArtifactSource,
   options: ArtifactOptions,
-  running?: RunningSteps,
 ): Promise<ResourceLink> {
-  assertOutsideStep(run, name);
   assertArtifactName(name);
   assertOptions("task.artifact", options, artifactOptions);
   const mimeType =
@@ -53,7 +49,7 @@ export async function storeArtifact(
   }
   const write = (): Promise<ArtifactEnd> => writeArtifact(run, clock, { key, pieces, mimeType }, source);
   const shown = { taskId: run.setup.taskId, key, kind: "artifact", begunAt: clock.now(), tries: 0 } as const;
-  const end = await run.working(() => running?.during(shown, write) ?? write());
+  const end = await run.working(() => counts?.steps.during(shown, write) ?? write());
   await run.checkpoint();
   return linkOrThrow(run, name, end);
 }

@@ -1,24 +1,11 @@
-import type { CommandResult, TaskCommand } from "../../task/command.ts";
+import type { CommandResult, TaskCommand, TaskCommandName } from "../../task/command.ts";
 import type { StoredBlob } from "../../task/artifact.ts";
 import type { ArtifactBlobs } from "../blobs/artifact-blobs.ts";
 
 /** Commands that are valid only under the token of a run. */
-export type HeldCommandName =
-  | "mark"
-  | "record_step"
-  | "write_piece"
-  | "retry_step"
-  | "begin_step"
-  | "open_input"
-  | "close_wait"
-  | "sleep"
-  | "end_sleep"
-  | "call_tool"
-  | "wait_event"
-  | "update"
-  | "append"
-  | "retry"
-  | "settle";
+export type HeldCommandName = {
+  [N in TaskCommandName]: TaskCommand<N> extends { readonly token: string } ? N : never;
+}[TaskCommandName];
 
 /** Commands that begin entries which others end. */
 export type OpeningCommandName = "open_input" | "call_tool" | "wait_event";

@@ -301,7 +301,7 @@ export async function askQuestion(
   options: Read<QuestionOptions>,
 ): Promise<unknown> {
   const { run, tool, services, direct } = attempt;
-  if (direct?.ask !== undefined) {
+  if (direct?.ask !== undefined && run.setup.promote === undefined) {
     const { ask } = direct;
     run.claim(key);
     if (hasMark(params, operatorsOnly)) {

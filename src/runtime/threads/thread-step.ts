@@ -38,7 +38,7 @@ interface ThreadStep {
 
 /** Runs a function of a module as a step, on a thread. */
 export async function runThreadStep(
-  { attempt, principal, reports }: Pick<ThreadStep, "principal" | "reports"> & { readonly attempt: Attempt },
+  { attempt, reports }: Pick<ThreadStep, "reports"> & { readonly attempt: Attempt },
   key: JournalKey,
   given: ThreadStepOptions,
   input: unknown,
@@ -51,6 +51,7 @@ export async function runThreadStep(
   void timeoutMs; // a step that is over waits for its thread
   const name = typeof key === "string" ? key : JSON.stringify(key);
   const { clock, threads } = attempt.services;
+  const { principal } = attempt.call.caller;
   const step = { run: attempt.run, threads, clock, principal, reports, name, options, input };
   return runStep(attempt, key, retrying, (context) => runTry(step, context));
 }

@@ -86,6 +86,13 @@ export function detailsOf(context: TaskContext): RunDetails {
   return details.get(context) ?? {};
 }
 
+/** What a handler gets from its call, besides the arguments. */
+export interface CallContext {
+  readonly caller: TaskCaller;
+  readonly credentials: () => Promise<unknown>;
+  readonly received?: ReceivedRequest | undefined;
+}
+
 /** The parts of a call that are not stored. */
 export interface CallExtras {
   /** What `authenticate` returned as `credentials`, for the handler. */
