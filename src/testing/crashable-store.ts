@@ -82,7 +82,7 @@ export class CrashableStore {
 
   /** The store, or a part of it, while its owner lives. `own`: methods in place of those of the store. */
   #guarded<Part extends object>(part: Part, own: object = {}): Part {
-    const get = (_: Part, name: string | symbol): unknown => {
+    const memberOf = (name: string | symbol): unknown => {
       const from = Object.hasOwn(own, name) ? own : part;
       const member: unknown = leftOut.has(name) ? undefined : Reflect.get(from, name);
       if (typeof member === "object" && member !== null) return this.#guarded(member);
@@ -92,7 +92,15 @@ export class CrashableStore {
       return (listener: (...news: readonly unknown[]) => void) =>
         call((...news: readonly unknown[]) => (this.#crashed ? undefined : listener(...news)));
     };
-    return new Proxy(part, { get });
+    const guarded = {};
+    for (const name of namesOf(part)) {
+      const member = {
+        get: () => memberOf(name),
+        set: (value: unknown) => void Reflect.set(own, name, value),
+      };
+      Object.defineProperty(guarded, name, { ...member, enumerable: true, configurable: true }); // tests spread it
+    }
+    return guarded as Part;
   }
 
   async #alive<T>(call: () => T): Promise<T> {
@@ -215,4 +223,16 @@ function read(point: CrashPoint): Pick<ArmedPoint, "when" | "key"> {
   if ("after" in point) return { when: "after", key: encodeJournalKey(point.after) };
   if ("before" in point) return { when: "before", key: encodeJournalKey(point.before) };
   assert.fail("t.crash takes { after: key }, { before: key } or no argument, which crashes at once.");
+}
+
+/** Those of its class too. */
+function namesOf(part: object): ReadonlySet<string | symbol> {
+  const names = new Set<string | symbol>();
+  for (
+    let each: object | null = part;
+    each !== null && each !== Object.prototype;
+    each = Reflect.getPrototypeOf(each)
+  )
+    for (const name of Reflect.ownKeys(each)) if (name !== "constructor") names.add(name);
+  return names;
 }
