@@ -75,14 +75,12 @@ export function makeContext(attempt: Attempt, prepared: string | null): TaskCont
     });
   /** What the handler does under a key. Rejects with `nested_step` inside a step. */
   const entry = <T>(key: JournalKey, begin: () => Promise<T>): Promise<T> => {
-    let call: Promise<T>;
     try {
       assertOutsideStep(run, key);
-      call = begin();
+      return handled(run.reaching(begin()));
     } catch (error) {
-      call = Promise.reject(error);
+      return handled(run.reaching(Promise.reject(error as Error)));
     }
-    return handled(run.reaching(call));
   };
   /** Of a call or a file; a wait that is left behind has lost nothing. */
   const notLeft = <T>(what: string, happened: string, call: Promise<T>): Promise<T> => {
