@@ -246,6 +246,12 @@ export class StoreClock implements Clock {
     return this.#jumps.toReversed().some(({ before, after }) => (ahead += after - before) > 0);
   }
 
+  /** The last time that it was set ahead in this life of the process. */
+  get lastSetAhead(): Pick<Jump, "before" | "after"> | undefined {
+    const last = this.#jumps.findLast(({ before, after }) => after > before);
+    return last && { before: last.before, after: last.after };
+  }
+
   /** What the clock would show without the jumps since `begunAt` (epoch ms): to judge the end of a span that began then. */
   nowSince(begunAt: number): number {
     return this.now() - this.afterJumps(0, begunAt);

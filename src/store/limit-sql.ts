@@ -115,7 +115,8 @@ type LimitSql = ReturnType<typeof limitSql>;
  * What becomes of a call about a limit. One call at a time decides about a limit, and each for the processes of all.
  * - A permit counts as started from when its process learns of it, and not before: until then it counts twice, as running and as started.
  * - No window of `windowMs` has more starts than the limit allows: starts are counted by their times, also those whose process has died.
- *   Where the clock was set back, the last call before that counts as one of now.
+ *   Where the clock was set back, the last call before that counts as one of now. Where it was set ahead, which a process knows that has seen
+ *   it, starts before that are as long ago as they were.
  * - Principals take turns by tickets: each one's next place is one after its last, or one after the last permit of all.
  */
 
@@ -141,8 +142,9 @@ export function* applyLimit(sql: LimitSql, owner: string, call: LimitCall): Read
   const [line = []] = yield { sql: sql.lock, values: [name] };
   const lastAt = integer(line, lineAt.last_at);
   const told = integerOrNull(line, lineAt.now) ?? call.now;
-  const setBackMs = lastAt - told > disorderMs ? lastAt - told : 0;
-  if (setBackMs > 0) yield { sql: sql.setBack, values: [name, setBackMs] };
+  // Negative if it was set ahead since the last call.
+  const setBackMs = lastAt - told > disorderMs ? lastAt - told : -setAheadSince(lastAt, told, call);
+  if (setBackMs !== 0) yield { sql: sql.setBack, values: [name, setBackMs] };
   const now = Math.max(told, lastAt - setBackMs);
   const pausedUntil = Math.max(integer(line, lineAt.paused_until) - setBackMs, now + (call.pauseMs ?? 0));
   let ticket = integer(line, lineAt.ticket);
@@ -155,7 +157,8 @@ export function* applyLimit(sql: LimitSql, owner: string, call: LimitCall): Read
   yield { sql: sql.endDead, values: [name] };
   if (Math.floor(now / cleaningMs) !== Math.floor(lastAt / cleaningMs)) {
     yield { sql: sql.deleteEnded, values: [name] };
-    yield { sql: sql.deletePast, values: [now - windowMs] };
+    const { before = now, after = 0 } = call.setAhead ?? {};
+    yield { sql: sql.deletePast, values: [(now - after < windowMs ? before : now) - windowMs] }; // of all limits
     yield { sql: sql.deleteLines, values: [now - keptMs, name] };
   }
 
@@ -207,6 +210,12 @@ export function* applyLimit(sql: LimitSql, owner: string, call: LimitCall): Read
   const nextStart = given >= starts ? oldest + windowMs - now : null;
   const againMs = pausedUntil > now ? pausedUntil - now : nextStart;
   return { answer: { ok: true, granted, waiting, againMs }, others };
+}
+
+function setAheadSince(lastAt: number, told: number, { setAhead }: LimitCall): number {
+  if (setAhead === undefined || lastAt === 0) return 0;
+  const { before, after } = setAhead;
+  return lastAt <= before && told >= after ? after - before : 0;
 }
 
 /** Takes a place in line, or a permit that it has. Returns whether it has one. */

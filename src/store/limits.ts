@@ -42,6 +42,8 @@ export interface LimitCall {
   readonly windowMs: number;
   /** Epoch ms; for a store without a clock. */
   readonly now: number;
+  /** What the clock showed before it was last set ahead in this process, and after (epoch ms). Left out if it was not. */
+  readonly setAhead?: { readonly before: number; readonly after: number } | undefined;
   readonly joins: readonly LimitJoin[];
   /** They have ended, or no longer wait. */
   readonly leaves: readonly LimitHolder[];

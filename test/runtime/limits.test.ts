@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { StoreClock } from "../../src/runtime/clock.ts";
 import { LimitLine } from "../../src/runtime/limits/limit-line.ts";
 import type { LimitName } from "../../src/runtime/limits/limit-name.ts";
 import type { LimitStore } from "../../src/store/limits.ts";
@@ -371,7 +372,7 @@ it("asks for whoever waits just when the last call of its limit has ended", asyn
     name: "api",
     concurrency: 1,
     perMinute: null,
-    clock: new FakeClock(),
+    clock: new StoreClock(new FakeClock()),
     stopped: new AbortController().signal,
     onError: () => expect.unreachable(),
     store: {

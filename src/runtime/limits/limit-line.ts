@@ -1,5 +1,5 @@
 import type { LimitAnswer, LimitCall, LimitHolder, LimitJoin, LimitStore } from "../../store/limits.ts";
-import type { Clock } from "../clock.ts";
+import type { StoreClock } from "../clock.ts";
 import { nextTurn } from "../wait-for.ts";
 import { untilStoreAnswers } from "../observed-store.ts";
 
@@ -22,7 +22,7 @@ export interface LineSetup {
   readonly concurrency: number | null;
   readonly perMinute: number | null;
   readonly store: LimitStore;
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   readonly onError: (error: unknown) => void;
   /** Aborts when the runtime stops. */
   readonly stopped: AbortSignal;
@@ -136,7 +136,8 @@ export class LimitLine {
     let sentAt = 0;
     const ask = (): Promise<LimitAnswer> => {
       sentAt = clock.elapsed();
-      const call: LimitCall = { ...about, now: clock.now() };
+      const now = clock.now();
+      const call: LimitCall = { ...about, now, setAhead: clock.lastSetAhead };
       return store.call(call);
     };
     const answer = await untilStoreAnswers(ask, this.#setup, stopped);

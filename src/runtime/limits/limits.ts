@@ -9,7 +9,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import { encodeJournalKey } from "../../task/journal.ts";
 import { turnOfPrincipal } from "../../store/limits.ts";
 import type { StoreChanges, TaskStore } from "../../store/store.ts";
-import type { Clock } from "../clock.ts";
+import type { StoreClock } from "../clock.ts";
 import { waitFor } from "../wait-for.ts";
 import { LimitLine } from "./limit-line.ts";
 import type { LimitName } from "./limit-name.ts";
@@ -23,7 +23,7 @@ const mostIdle = 1_000;
 
 export interface LimitsSetup {
   readonly store: Pick<TaskStore, "limits">;
-  readonly clock: Clock;
+  readonly clock: StoreClock;
   readonly onError: (error: unknown) => void;
   readonly limits: Readonly<Record<string, LimitOptions>>;
 }
