@@ -21,7 +21,7 @@ import {
   sqlState,
 } from "./postgres-error.ts";
 import { factStatements, slots, usageStatements, writeStatements, type WriteStatements } from "./task-sql.ts";
-import { WriteBatch } from "./write-batch.ts";
+import { WriteBatch } from "./group-writes.ts";
 import { endsWork } from "../command-traits.ts";
 
 /** The answer to a command: what it resolves with, or rejects with. */

@@ -10,7 +10,7 @@ import { factsFor } from "../facts.ts";
 import { type GroupFacts, noFacts } from "./group-facts.ts";
 import type { Names } from "./names.ts";
 import { hasMarkIn } from "./ownership.ts";
-import type { Statement } from "./write-batch.ts";
+import type { Statement } from "./group-writes.ts";
 
 /** Commands of a group are about tasks that another transaction has locked: the others must continue without them. */
 export class TasksLocked extends HoldfastError {

@@ -20,9 +20,8 @@ import { handlersIn, handlersText } from "../admin-store.ts";
 import { StoreLost } from "../lost-store.ts";
 import type { HeldToken, Renewal } from "../store.ts";
 import { columnsOf, idOf, integer, integerOrNull, type Row, text, textOrStored, toStored } from "../row.ts";
-import type { Database, Queries, Transaction } from "./database.ts";
+import type { Database, Queries, SqlValue, Transaction } from "./database.ts";
 import type { Names } from "./names.ts";
-import type { WriteBatch } from "./write-batch.ts";
 
 /** A process that has, or had, the store open. */
 export interface KnownOwner extends StoreOwner {
@@ -306,7 +305,7 @@ export class Commits {
   }
 
   /** Adds the mark to what a transaction writes, and deletes older marks. Returns a function to call after the commit. */
-  mark(batch: Pick<WriteBatch, "together">, xid: string): () => void {
+  mark(batch: { together(sql: string, ...values: SqlValue[]): void }, xid: string): () => void {
     batch.together(this.#sql.mark, this.#owner, xid);
     const old = this.#marks.length >= mostMarks ? this.#marks : [];
     if (old.length > 0) batch.together(this.#sql.unmark, this.#owner, old);

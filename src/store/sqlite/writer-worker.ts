@@ -11,7 +11,7 @@ import { isLost } from "../lost-store.ts";
 import { endsWork, makesRoom } from "../command-traits.ts";
 import { describeOwners, isLocked, OwnerWrites, removeLockFilesBut, SqliteOwners } from "./sqlite-owners.ts";
 import { fileIsGone } from "./open-file.ts";
-import { SentRecords } from "./sent-records.ts";
+import { SentRecords } from "./known-records.ts";
 import { isBusy, isFull, isUnwritten, messageOf } from "./sqlite-error.ts";
 import {
   assertFreePages,

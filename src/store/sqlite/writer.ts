@@ -5,7 +5,7 @@ import { HoldfastError } from "../../task/fault.ts";
 import type { Sealing } from "../cipher.ts";
 import type { TaskChange } from "../store.ts";
 import { commandSize } from "../lifecycle.ts";
-import { SentRecords } from "./sent-records.ts";
+import { SentRecords } from "./known-records.ts";
 import { messageOf } from "./sqlite-error.ts";
 import type {
   CommandAnswer,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SentRecords } from "../../../src/store/sqlite/sent-records.ts";
+import { SentRecords } from "../../../src/store/sqlite/known-records.ts";
 import type { CommandAnswer } from "../../../src/store/sqlite/writer-connection.ts";
 import type { TaskRecord } from "../../../src/task/record.ts";
 import { seededRandom } from "../../crash/random.ts";

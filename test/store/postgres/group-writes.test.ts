@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WriteBatch } from "../../../src/store/postgres/write-batch.ts";
+import { WriteBatch } from "../../../src/store/postgres/group-writes.ts";
 
 function sentBy(work: (batch: WriteBatch) => void): unknown[] {
   const batch = new WriteBatch();
