@@ -210,8 +210,8 @@ export class SentRecords {
   readonly #last = new Map<string, TaskRecord>();
   readonly #most: number;
 
-  constructor(most = mostSent) {
-    this.#most = most;
+  constructor(remembered = mostSent) {
+    this.#most = remembered;
   }
 
   /** At the end that sends. */
