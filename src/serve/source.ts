@@ -51,6 +51,18 @@ export interface Finding {
   readonly detail: string;
 }
 
+/** What `find` has found, or that it failed. */
+export async function checked(
+  check: string,
+  find: () => Promise<readonly Finding[]>,
+): Promise<readonly Finding[]> {
+  try {
+    return await find();
+  } catch (error) {
+    return [{ check, works: false, detail: error instanceof Error ? error.message : String(error) }];
+  }
+}
+
 /** What a source is given when it opens. */
 export interface SourceHost {
   /**

@@ -111,6 +111,18 @@ export function jsonSchema(json: object, validator = new AjvJsonSchemaValidator(
   return fromJsonSchema(json as Parameters<typeof fromJsonSchema>[0], validator);
 }
 
+/** A schema that takes every value: whoever gave it judges them. It is shown as `json`. */
+export function uncheckedSchema<T = unknown>(json: JsonFields = {}): StandardSchemaWithJSON<unknown, T> {
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "holdfast",
+      validate: (value) => ({ value: value as T }),
+      jsonSchema: { input: () => json, output: () => json },
+    },
+  };
+}
+
 /**
  * A schema that another program has written, and judges itself. It is shown as it is, and checked here as far as that takes no longer than the
  * value is long: a pattern can take years, and so can references that double at each step. One that cannot be checked takes every value.

@@ -152,6 +152,15 @@ export interface Token {
   readonly until: number;
 }
 
+/** Gives a token as long as it is used, and then the next one. */
+export function keptToken(first: Token | undefined, read: () => Promise<Token>): () => Promise<string> {
+  let last = first;
+  return async () => {
+    if (last === undefined || systemClock.elapsed() >= last.until) last = await read();
+    return last.token;
+  };
+}
+
 /** Asks an authorization server for a token (RFC 6749, section 4). Rejects with why there is none; another try may help unless that is non-retryable. */
 export async function askForToken(
   sender: Sender,

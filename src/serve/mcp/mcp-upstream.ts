@@ -8,7 +8,7 @@ import { unlessAborted } from "../../client/background-work.ts";
 import { systemClock as serverClock } from "../../runtime/clock.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { millisecondsOf } from "../../task/time.ts";
-import type { Finding, OpenSource, SourceHost, ToolSource } from "../source.ts";
+import { checked, type Finding, type OpenSource, type SourceHost, type ToolSource } from "../source.ts";
 import { assertMcpOptions, type McpUpstreamOptions, type TokenExchange } from "./mcp-options.ts";
 import { PassThrough } from "./pass-through.ts";
 import { ServerAway, UpstreamConnection } from "./upstream-connection.ts";
@@ -16,7 +16,7 @@ import { UpstreamTools } from "./upstream-tools.ts";
 import { isJsonObject } from "../../generation/message.ts";
 import { definedOf } from "../../options/options.ts";
 import { NonRetryableError } from "../../runtime/tool/tool-errors.ts";
-import { askForToken, Sender, type Token } from "../http/send.ts";
+import { askForToken, keptToken, Sender, type Token } from "../http/send.ts";
 
 const grant = "urn:ietf:params:oauth:grant-type:token-exchange";
 const accessToken = "urn:ietf:params:oauth:token-type:access_token";
@@ -42,11 +42,7 @@ export async function exchangedTokens(
       if (set !== undefined) form.set(name, set);
     return askForToken(sender, tokenEndpoint, form, { clientId, clientSecret });
   };
-  let last = await read();
-  return async () => {
-    if (systemClock.elapsed() >= last.until) last = await read();
-    return last.token;
-  };
+  return keptToken(await read(), read);
 }
 
 function subjectIn(credentials: unknown): string {
@@ -73,12 +69,13 @@ const relayed: ClientCapabilities = { elicitation: { form: {}, url: {} }, sampli
  * ```
  */
 export function mcpUpstream(name: string, options: McpUpstreamOptions): ToolSource {
-  assertMcpOptions(`mcp ${name}`, options);
+  const what = `mcp ${name}`;
+  assertMcpOptions(what, options);
   return {
-    name: `mcp ${name}`,
+    name: what,
     isListed: true,
     open: async (host) => OpenUpstream.open(name, options, host),
-    check: async () => check(name, options),
+    check: async () => checked(what, async () => check(what, name, options)),
   };
 }
 
@@ -213,26 +210,21 @@ function connectOptionsOf(name: string, options: McpUpstreamOptions): ConnectOpt
   };
 }
 
-async function check(name: string, options: McpUpstreamOptions): Promise<readonly Finding[]> {
-  const what = `mcp ${name}`;
+async function check(what: string, name: string, options: McpUpstreamOptions): Promise<readonly Finding[]> {
+  const client = await connect(targetOf(options), {
+    ...connectOptionsOf(name, options),
+    signal: AbortSignal.timeout(checkMs),
+  });
   try {
-    const client = await connect(targetOf(options), {
-      ...connectOptionsOf(name, options),
-      signal: AbortSignal.timeout(checkMs),
-    });
-    try {
-      const { tools, problems } = await client.listTools({ timeoutMs: checkMs });
-      const revision = client.sdk.getNegotiatedProtocolVersion() ?? "unknown";
-      const found = `answers, speaks ${revision}, and has ${tools.length} tools`;
-      return [
-        { check: what, works: true, detail: found },
-        ...problems.map((detail) => ({ check: what, works: false, detail })),
-      ];
-    } finally {
-      await client.close();
-    }
-  } catch (error) {
-    return [{ check: what, works: false, detail: error instanceof Error ? error.message : String(error) }];
+    const { tools, problems } = await client.listTools({ timeoutMs: checkMs });
+    const revision = client.sdk.getNegotiatedProtocolVersion() ?? "unknown";
+    const found = `answers, speaks ${revision}, and has ${tools.length} tools`;
+    return [
+      { check: what, works: true, detail: found },
+      ...problems.map((detail) => ({ check: what, works: false, detail })),
+    ];
+  } finally {
+    await client.close();
   }
 }
 

@@ -3,16 +3,14 @@ import { isJsonObject, sameJson } from "../../generation/message.ts";
 import {
   type CallToolResult,
   type ContentBlock,
-  type StandardSchemaWithJSON,
   type Tool,
   CLIENT_CAPABILITIES_META_KEY,
   type InputRequiredResult,
   type ServerContext,
-  type StandardSchemaV1,
 } from "@modelcontextprotocol/server";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import type { Prepare } from "../../runtime/tool/tool.ts";
-import { foreignSchema } from "../../runtime/tool/schema.ts";
+import { foreignSchema, uncheckedSchema } from "../../runtime/tool/schema.ts";
 import { blockFault } from "../../runtime/tool/tool-outcome.ts";
 import { isPollingTool } from "../../server/plain/polling-tools.ts";
 import { cutText } from "../../task/stored-text.ts";
@@ -44,11 +42,6 @@ type Asking = "tools/call" | "prompts/get" | "resources/read";
  * the same.
  */
 const passedOn: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"]);
-
-/** Checked by the SDK's server, which passes it on. */
-const anyResult = <Result>(): StandardSchemaV1<unknown, Result> => ({
-  "~standard": { version: 1, vendor: "holdfast", validate: (value) => ({ value: value as Result }) },
-});
 
 /** The calls of a tool. */
 function relayOf(upstream: Upstream, { name, inputSchema }: Tool): Relay {
@@ -104,7 +97,7 @@ export async function relayed<Result>(
   };
   return plainRead(
     async (how) =>
-      sdk.request(request, withInputRequired(anyResult<Result>()), {
+      sdk.request(request, withInputRequired(uncheckedSchema<Result>()), {
         ...how,
         ...options,
         ...(progressToken !== undefined && { onprogress }),
@@ -120,7 +113,7 @@ function askerOf({ mcpReq }: ServerContext): Asker {
   return async ({ method, params }) => {
     const question = { method, params: { ...params } };
     return plainRead(
-      async (how) => mcpReq.send(question, anyResult<Awaited<ReturnType<Asker>>>(), how),
+      async (how) => mcpReq.send(question, uncheckedSchema<Awaited<ReturnType<Asker>>>(), how),
       signal,
     );
   };
@@ -178,7 +171,7 @@ export class UpstreamTools {
       config: {
         ...definedOf(from, ["title", "description", "annotations", "icons", "_meta"]),
         inputSchema: foreignSchema(from.inputSchema),
-        ...(outputSchema !== undefined && { outputSchema: unchecked(outputSchema) }),
+        ...(outputSchema !== undefined && { outputSchema: uncheckedSchema(outputSchema) }),
         ...(isDurable ? { park: false, onCrash: "resume" } : { task: "forbidden" }),
         ...definedOf(own, toolOptions),
         ...(isDurable && own.asksFirst === true && shared && { prepare: beginning(shared, callOf) }),
@@ -239,16 +232,4 @@ function repeatAllows(
 ): boolean {
   if (repeat !== "annotations") return repeat === "always";
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
-}
-
-/** Results are the server's own to judge. */
-function unchecked(json: Record<string, unknown>): StandardSchemaWithJSON {
-  return {
-    "~standard": {
-      version: 1,
-      vendor: "holdfast",
-      validate: (value) => ({ value }),
-      jsonSchema: { input: () => json, output: () => json },
-    },
-  };
 }

@@ -4,6 +4,7 @@ import {
   type StandardSchemaWithJSON,
 } from "@modelcontextprotocol/server";
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
+import { uncheckedSchema } from "../../runtime/tool/schema.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
 import { HoldfastError } from "../../task/fault.ts";
 import { millisecondsOf } from "../../task/time.ts";
@@ -17,7 +18,7 @@ import {
   type HttpAnswer,
   type HttpRequest,
 } from "../http/send.ts";
-import { isNamed, type Finding, type SourceTool, type ToolSource } from "../source.ts";
+import { checked, isNamed, type SourceTool, type ToolSource } from "../source.ts";
 import { at } from "../template.ts";
 import { definedOf } from "../../options/options.ts";
 import { errorResult, jsonResult } from "../tool-settings.ts";
@@ -132,20 +133,15 @@ export function openapi(name: string, options: OpenApiOptions): ToolSource {
       host.setTools(tools);
       return { close: async () => undefined };
     },
-    check: async () => check(what, options),
+    check: async () =>
+      checked(what, async () => {
+        const { tools, problems } = await OpenApiTools.read(what, options);
+        return [
+          { check: what, works: true, detail: `has ${tools.length} tools` },
+          ...problems.map((detail) => ({ check: what, works: null, detail })),
+        ];
+      }),
   };
-}
-
-async function check(what: string, options: OpenApiOptions): Promise<readonly Finding[]> {
-  try {
-    const { tools, problems } = await OpenApiTools.read(what, options);
-    return [
-      { check: what, works: true, detail: `has ${tools.length} tools` },
-      ...problems.map((detail) => ({ check: what, works: null, detail })),
-    ];
-  } catch (error) {
-    return [{ check: what, works: false, detail: error instanceof Error ? error.message : String(error) }];
-  }
 }
 
 class OpenApiTools {
@@ -323,14 +319,7 @@ function inputOf(schema: Record<string, unknown>): StandardSchemaWithJSON {
     void made["~standard"].validate({});
     return made;
   } catch {
-    return {
-      "~standard": {
-        version: 1,
-        vendor: "holdfast",
-        validate: (value) => ({ value }),
-        jsonSchema: { input: () => schema, output: () => schema },
-      },
-    };
+    return uncheckedSchema(schema);
   }
 }
 

@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject } from "../../generation/message.ts";
-import { systemClock } from "../../client/clock.ts";
-import { askForToken, type Sender, type Token } from "../http/send.ts";
+import { askForToken, keptToken, type Sender } from "../http/send.ts";
 import type { OpenApiDocument } from "./document.ts";
 import type { Credential } from "./openapi-options.ts";
 
@@ -101,15 +100,11 @@ function clientTokens(
   { clientId, clientSecret, scope }: Extract<Credential, { clientId: string }>,
   sender: Sender,
 ): () => Promise<string> {
-  let last: Token | undefined;
-  return async () => {
-    if (last === undefined || systemClock.elapsed() >= last.until) {
-      const form = new URLSearchParams({
-        grant_type: "client_credentials",
-        ...(scope !== undefined && { scope }),
-      });
-      last = await askForToken(sender, tokenUrl, form, { clientId, clientSecret });
-    }
-    return last.token;
-  };
+  return keptToken(undefined, async () => {
+    const form = new URLSearchParams({
+      grant_type: "client_credentials",
+      ...(scope !== undefined && { scope }),
+    });
+    return askForToken(sender, tokenUrl, form, { clientId, clientSecret });
+  });
 }

@@ -61,27 +61,19 @@ export function sessionKey(id: string): string {
  * reported.
  */
 export class SessionRecords {
-  readonly #store: SessionStore;
-  readonly #secret: SessionRecordsSetup["secret"];
-  readonly #clock: StoreClock;
-  readonly #room: SessionRoom;
-  readonly #onError: OnError;
+  readonly #setup: SessionRecordsSetup;
   /** Keys of sessions that have ended and are still in the store. */
   readonly #ended = new Set<string>();
 
-  constructor({ store, secret, clock, room, onError }: SessionRecordsSetup) {
-    this.#store = store;
-    this.#secret = secret;
-    this.#clock = clock;
-    this.#room = room;
-    this.#onError = onError;
+  constructor(setup: SessionRecordsSetup) {
+    this.#setup = setup;
   }
 
   /** The key that seals what the ids of events say; undefined if the store cannot be read. */
   async eventKey(): Promise<Secret | undefined> {
     let key: Secret | undefined;
     await this.#written(async () => {
-      key = await this.#secret("session-events");
+      key = await this.#setup.secret("session-events");
     });
     return key;
   }
@@ -89,28 +81,28 @@ export class SessionRecords {
   /** The principal's session; undefined for one that has ended, and for another principal's. Rejects if the store does. */
   async find(key: string, principal: Principal): Promise<StoredState | undefined> {
     if (this.#ended.has(key)) return undefined;
-    const stored = await this.#store.get(key);
+    const stored = await this.#setup.store.get(key);
     if (stored === undefined || stored.principal !== principal || this.#ended.has(key)) return undefined;
-    return stored.expiresAt > this.#clock.pastForAll ? decodeState(stored.state) : undefined;
+    return stored.expiresAt > this.#setup.clock.pastForAll ? decodeState(stored.state) : undefined;
   }
 
   /** The stored state of a session in use; undefined if another process has ended it. Rejects if the store does. */
   async read(key: string): Promise<StoredState | undefined> {
-    const stored = await this.#store.get(key);
+    const stored = await this.#setup.store.get(key);
     return stored && decodeState(stored.state);
   }
 
   /** `state`: as `encodeState` wrote it. Resolves with whether it was stored. */
   put({ key, endsAt }: SessionEnd, principal: Principal, state: string): Promise<boolean> {
     const session = { id: key, principal, expiresAt: endsAt, state };
-    return this.#written(() => this.#store.put(session, this.#room));
+    return this.#written(() => this.#setup.store.put(session, this.#setup.room));
   }
 
   /** `changed`: it is not `before` any more, so that nothing was stored. */
   async update(key: string, state: string, before: string): Promise<"stored" | "changed" | "failed"> {
     let isStored = false;
     const isWritten = await this.#written(async () => {
-      isStored = await this.#store.update(key, state, before);
+      isStored = await this.#setup.store.update(key, state, before);
     });
     if (!isWritten) return "failed";
     return isStored ? "stored" : "changed";
@@ -120,7 +112,7 @@ export class SessionRecords {
     for (let from = 0; from < ends.length; from += mostAtOnce) {
       const some = ends.slice(from, from + mostAtOnce);
       const changed = some.map(({ key, endsAt }) => ({ id: key, expiresAt: endsAt }));
-      await this.#written(() => this.#store.extend(changed));
+      await this.#written(() => this.#setup.store.extend(changed));
     }
   }
 
@@ -138,26 +130,26 @@ export class SessionRecords {
   async keepWithTasks({ key, endsAt }: SessionEnd): Promise<boolean> {
     let unfinished: readonly string[] = [];
     await this.#written(async () => {
-      unfinished = await this.#store.tasksOf(key, 1);
+      unfinished = await this.#setup.store.tasksOf(key, 1);
     });
     if (unfinished.length === 0) return false;
-    await this.extend([{ key, endsAt: Math.max(endsAt, this.#clock.now() + withTaskMs) }]);
+    await this.extend([{ key, endsAt: Math.max(endsAt, this.#setup.clock.now() + withTaskMs) }]);
     return true;
   }
 
   /** As `delete`, unless another process has extended the session. */
   async deleteUnextended({ key, endsAt }: SessionEnd): Promise<void> {
-    await this.#written(() => this.#store.deleteUnextended([{ id: key, expiresAt: endsAt }]));
+    await this.#written(() => this.#setup.store.deleteUnextended([{ id: key, expiresAt: endsAt }]));
   }
 
   /** Sends a message to all processes that serve the session. Resolves with whether it was sent. */
   tell(key: string, message: string): Promise<boolean> {
-    return this.#written(() => this.#store.send(key, message));
+    return this.#written(() => this.#setup.store.send(key, message));
   }
 
   /** As `SessionStore.subscribe`. */
   subscribe(listener: SessionListener): () => void {
-    return this.#store.subscribe(listener);
+    return this.#setup.store.subscribe(listener);
   }
 
   /** Deletes what has ended, also in earlier processes. */
@@ -167,7 +159,7 @@ export class SessionRecords {
     do {
       deleted = 0;
       await this.#written(async () => {
-        deleted = await this.#store.deleteExpired(this.#clock.pastForAll, mostAtOnce);
+        deleted = await this.#setup.store.deleteExpired(this.#setup.clock.pastForAll, mostAtOnce);
       });
     } while (deleted === mostAtOnce);
   }
@@ -175,7 +167,7 @@ export class SessionRecords {
   async #deleteEnded(): Promise<void> {
     const keys = [...this.#ended].slice(0, mostAtOnce);
     await this.#written(async () => {
-      await this.#store.delete(keys);
+      await this.#setup.store.delete(keys);
       for (const key of keys) this.#ended.delete(key);
     });
   }
@@ -186,7 +178,7 @@ export class SessionRecords {
       return true;
     } catch (error) {
       // After a stop of the tasks, there is nothing to write to, which is no fault.
-      if (!isStopping(error)) this.#onError(error);
+      if (!isStopping(error)) this.#setup.onError(error);
       return false;
     }
   }
