@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
 import { systemClock } from "../../client/clock.ts";
 import type { CallOptions, TaskClient } from "../../client/task-client.ts";
-import type { HandleStore, StoredCall } from "../../client/handles/handle-store.ts";
+import type { StoredCall } from "../../client/handles/handle-store.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "../../client/task/task-handle.ts";
 import type { TaskReference } from "../../client/task/remote-task.ts";
@@ -11,21 +11,8 @@ import type { ElicitParams, JsonForm } from "../../runtime/questions/form.ts";
 import type { PrepareContext } from "../../runtime/tool/received-request.ts";
 import { RetryLater, NonRetryableError } from "../../runtime/tool/tool-errors.ts";
 import type { TaskContext } from "../../runtime/tool/task-context.ts";
-import { askerOf, relayedParams, type Asker, type RelayedQuestions } from "./relayed-questions.ts";
-
-/** A server whose tools are called, and the connection to it. */
-export interface Upstream {
-  /** For messages. */
-  readonly name: string;
-  /** The connection of now, or the next one when that is open. Rejects with the signal's reason. */
-  readonly client: (signal: AbortSignal) => Promise<TaskClient>;
-  /** Undefined while there is no connection. */
-  readonly current: TaskClient | undefined;
-  /** Receives the questions of all its connections. */
-  readonly questions: RelayedQuestions;
-  /** That of its connections, in memory. Some servers show a task only in the session that made it, which is known from here. */
-  readonly handles: HandleStore;
-}
+import { askerOf, relayedParams, type Asker } from "./relayed-questions.ts";
+import type { UpstreamConnection } from "./upstream-connection.ts";
 
 /** One call of a tool of another server. */
 export interface UpstreamCall {
@@ -64,7 +51,7 @@ const connectPausesMs = [1_000, 2_000, 4_000, 8_000, 15_000];
  */
 export async function callUpstream(
   task: TaskContext,
-  upstream: Upstream,
+  upstream: UpstreamConnection,
   call: UpstreamCall,
 ): Promise<CallToolResult> {
   const ask = askerOf(task, call.key);
@@ -104,7 +91,7 @@ export async function callUpstream(
 /** Undefined if the call may be made again. */
 async function firstTry(
   task: TaskContext,
-  upstream: Upstream,
+  upstream: UpstreamConnection,
   call: UpstreamCall,
   ask: Asker,
   options: CallOptions & { readonly signal: AbortSignal },
@@ -122,7 +109,7 @@ async function firstTry(
 /** Calls a tool of another server while the caller waits: nothing is stored. */
 export async function passThrough(
   task: TaskContext,
-  upstream: Upstream,
+  upstream: UpstreamConnection,
   { tool, args, key }: UpstreamCall,
 ): Promise<CallToolResult> {
   const { signal } = task;
@@ -142,7 +129,7 @@ export async function passThrough(
 }
 
 /** Gives the connection to the tries of a step, which wait longer than a moment without a slot: other tools need not wait for this server. */
-function connecting(task: TaskContext, upstream: Upstream): Upstream["client"] {
+function connecting(task: TaskContext, upstream: UpstreamConnection): UpstreamConnection["client"] {
   let tries = 0;
   return async (signal) => {
     const { current, name } = upstream;
@@ -170,7 +157,7 @@ function connecting(task: TaskContext, upstream: Upstream): Upstream["client"] {
  */
 export async function beginUpstream(
   context: PrepareContext,
-  upstream: Upstream,
+  upstream: UpstreamConnection,
   call: UpstreamCall,
 ): Promise<Started> {
   const left = new AbortController();
@@ -197,10 +184,10 @@ export async function beginUpstream(
 }
 
 async function start(
-  upstream: Upstream,
+  upstream: UpstreamConnection,
   { tool, args, mayRepeat }: UpstreamCall,
   ask: Asker,
-  connected: Upstream["client"],
+  connected: UpstreamConnection["client"],
   options: CallOptions & { readonly signal: AbortSignal },
 ): Promise<Started> {
   try {
@@ -225,7 +212,7 @@ async function start(
 /** Waits for the task at the server, through restarts of either side. `lost`: the server has forgotten it, and the call may be made again. */
 async function endOf(
   task: TaskContext,
-  upstream: Upstream,
+  upstream: UpstreamConnection,
   { tool, mayRepeat, key }: UpstreamCall,
   ask: Asker,
   { reference, session }: Exclude<Started, { result: unknown }>,
@@ -258,7 +245,7 @@ async function endOf(
 
 async function follow(
   task: TaskContext,
-  upstream: Upstream,
+  upstream: UpstreamConnection,
   reference: TaskReference,
 ): Promise<CallToolResult> {
   const { signal } = task;
@@ -281,7 +268,7 @@ function isForgotten(error: unknown): boolean {
   return error instanceof TaskClientError && (error.code === "unknown_task" || error.code === "expired");
 }
 
-async function cancel(upstream: Upstream, reference: TaskReference): Promise<void> {
+async function cancel(upstream: UpstreamConnection, reference: TaskReference): Promise<void> {
   const deadline = systemClock.deadline(cancelMs);
   const { signal } = deadline;
   try {
@@ -294,7 +281,10 @@ async function cancel(upstream: Upstream, reference: TaskReference): Promise<voi
   }
 }
 
-function reportsOf(task: TaskContext, upstream: Upstream): Pick<CallOptions, "onProgress" | "onTrouble"> {
+function reportsOf(
+  task: TaskContext,
+  upstream: UpstreamConnection,
+): Pick<CallOptions, "onProgress" | "onTrouble"> {
   return { onProgress: reportTo(task), onTrouble: troubles(task, upstream) };
 }
 
@@ -302,7 +292,7 @@ function reportTo(task: TaskContext): NonNullable<CallOptions["onProgress"]> {
   return ({ progress, total, message }) => task.progress(progress, total, message);
 }
 
-function troubles(task: TaskContext, { name }: Upstream): NonNullable<WaitOptions["onTrouble"]> {
+function troubles(task: TaskContext, { name }: UpstreamConnection): NonNullable<WaitOptions["onTrouble"]> {
   return (trouble) => {
     if (trouble !== null)
       task
@@ -311,12 +301,12 @@ function troubles(task: TaskContext, { name }: Upstream): NonNullable<WaitOption
   };
 }
 
-function lostConnection({ name }: Upstream, tool: string): string {
+function lostConnection({ name }: UpstreamConnection, tool: string): string {
   return `The connection to the server ${name} was lost while it ran ${tool}.`;
 }
 
 /** What the caller gets for a call that did not end in a result. The server's own errors are passed on as they are. */
-export function failureOf(error: unknown, upstream: Upstream, tool: string): unknown {
+export function failureOf(error: unknown, upstream: UpstreamConnection, tool: string): unknown {
   const { name } = upstream;
   if (!(error instanceof TaskClientError)) return error;
   const { code, error: rpc } = error;

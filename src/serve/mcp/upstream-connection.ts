@@ -6,7 +6,6 @@ import { describeCause, TaskClientError } from "../../client/task-client-error.t
 import type { TaskClient } from "../../client/task-client.ts";
 import type { ServerTarget } from "../../client/transport/server-connection.ts";
 import { unlessAborted } from "../../client/background-work.ts";
-import type { Upstream } from "./upstream-call.ts";
 import { RelayedQuestions } from "./relayed-questions.ts";
 
 export interface UpstreamConnectionSetup {
@@ -39,9 +38,12 @@ export class ServerAway extends Error {
 }
 
 /** A connection to a server that is opened again, and its process started again, with growing pauses, whenever it ends. */
-export class UpstreamConnection implements Upstream {
+export class UpstreamConnection {
+  /** For messages. */
   readonly name: string;
+  /** Receives the questions of all its connections. */
   readonly questions: RelayedQuestions;
+  /** Of all its connections. Some servers show a task only in the session that made it, which is known from here. */
   readonly handles = memoryHandles();
   readonly #setup: UpstreamConnectionSetup;
   readonly #closing = new AbortController();
@@ -69,6 +71,7 @@ export class UpstreamConnection implements Upstream {
     return this.#client;
   }
 
+  /** The connection of now, or the next one when that is open. Rejects with the reason of the signal. */
   readonly client = async (signal: AbortSignal): Promise<TaskClient> =>
     this.#client ?? unlessAborted(this.#next.promise, signal);
 

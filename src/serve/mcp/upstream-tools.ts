@@ -22,7 +22,6 @@ import {
   callUpstream,
   passThrough,
   type Started,
-  type Upstream,
   type UpstreamCall,
   failureOf,
 } from "./upstream-call.ts";
@@ -31,6 +30,7 @@ import { paramHeaders, readParamHeaders } from "../../client/2026-07-28/generati
 import { plainRead } from "../../client/call/read.ts";
 import type { TaskClient } from "../../client/task-client.ts";
 import type { Asker } from "./relayed-questions.ts";
+import type { UpstreamConnection } from "./upstream-connection.ts";
 
 /** Requests that a server answers while the caller waits: what it says is the answer, also an error or a question. */
 
@@ -44,7 +44,7 @@ type Asking = "tools/call" | "prompts/get" | "resources/read";
 const passedOn: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"]);
 
 /** The calls of a tool. */
-function relayOf(upstream: Upstream, { name, inputSchema }: Tool): Relay {
+function relayOf(upstream: UpstreamConnection, { name, inputSchema }: Tool): Relay {
   const headers = readParamHeaders(inputSchema) ?? [];
   return async ({ arguments: args }, context) => {
     const { signal } = context.mcpReq;
@@ -119,14 +119,12 @@ function askerOf({ mcpReq }: ServerContext): Asker {
   };
 }
 
-/** Gives a connection for one call. */
-export type WithUpstream = <T>(task: TaskContext, use: (upstream: Upstream) => Promise<T>) => Promise<T>;
-
 /** The connections to a server. */
 export interface Upstreams {
-  readonly forCall: WithUpstream;
+  /** Gives a connection for one call. */
+  readonly forCall: <T>(task: TaskContext, use: (upstream: UpstreamConnection) => Promise<T>) => Promise<T>;
   /** That of all calls; undefined if each has its own. */
-  readonly shared: Upstream | undefined;
+  readonly shared: UpstreamConnection | undefined;
 }
 
 /** The tools of a server, as they are served. A tool that has not changed stays the same object. */
@@ -195,7 +193,7 @@ export class UpstreamTools {
 }
 
 /** The tool has run, so its result is not lost for a part that no client can read. */
-function readable(result: CallToolResult, { name }: Upstream): CallToolResult {
+function readable(result: CallToolResult, { name }: UpstreamConnection): CallToolResult {
   const { content, isError } = result;
   return {
     ...result,
@@ -220,7 +218,7 @@ function readableBlock(block: ContentBlock, server: string): ContentBlock {
 
 /** Begins a call before there is a task, which asks its client meanwhile. */
 function beginning(
-  upstream: Upstream,
+  upstream: UpstreamConnection,
   callOf: (args: Record<string, unknown>) => UpstreamCall,
 ): Prepare<unknown, Started> {
   return async (args, ask) => beginUpstream(ask, upstream, callOf(args as Record<string, unknown>));
