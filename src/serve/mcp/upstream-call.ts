@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
 import { systemClock } from "../../client/clock.ts";
-import type { CallOptions, TaskClient } from "../../client/task-client.ts";
+import type { CallOptions } from "../../client/task-client.ts";
 import type { StoredCall } from "../../client/handles/handle-store.ts";
 import { TaskClientError } from "../../client/task-client-error.ts";
 import type { TaskHandle, WaitOptions } from "../../client/task/task-handle.ts";
