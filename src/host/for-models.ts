@@ -91,25 +91,38 @@ function partOf(block: ContentBlock): ModelPart {
       return { type: "text", text: block.text };
     case "image":
     case "audio":
-      return { type: "file", mediaType: block.mimeType, data: block.data };
+      return fileOf({ mediaType: block.mimeType, data: block.data });
     case "resource_link":
       return { type: "text", text: `${block.title ?? block.name}: ${block.uri}` };
     case "resource": {
       const { resource } = block;
       if ("text" in resource) return { type: "text", text: resource.text };
-      const mediaType = resource.mimeType ?? "application/octet-stream";
-      return { type: "file", mediaType, data: resource.blob, name: resource.uri };
+      return fileOf({ mediaType: resource.mimeType ?? "", data: resource.blob, name: resource.uri });
     }
     default:
       return { type: "text", text: JSON.stringify(block) }; // of a newer protocol
   }
 }
 
+type FilePart = Extract<ModelPart, { readonly type: "file" }>;
+
+/** Providers refuse files that are empty, or of no type, and with them the whole conversation. */
+function fileOf({ mediaType, ...file }: Omit<FilePart, "type">): ModelPart {
+  const part = {
+    type: "file",
+    mediaType: mediaType === "" ? "application/octet-stream" : mediaType,
+    ...file,
+  } as const;
+  return part.data === "" ? { type: "text", text: labelOfFile(part) } : part;
+}
+
+function labelOfFile({ name, mediaType, data }: FilePart): string {
+  return `[${name ?? mediaType}, ${sizeOf(data)} bytes]`;
+}
+
 /** For models that take text only: says of files what they are. */
 export function textOf(result: CallToolResult): string {
-  const texts = partsOf(result).map((part) =>
-    part.type === "text" ? part.text : `[${part.name ?? part.mediaType}, ${sizeOf(part.data)} bytes]`,
-  );
+  const texts = partsOf(result).map((part) => (part.type === "text" ? part.text : labelOfFile(part)));
   return texts.join("\n");
 }
 

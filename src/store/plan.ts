@@ -179,7 +179,7 @@ function isSame(before: TaskRecord, after: TaskRecord): boolean {
 /** An audit of the task, of which nobody is notified. */
 function retrieve({ via, now }: TaskCommand<"retrieve">, { task: before }: Facts): Plan {
   if (before === undefined) return refused("unknown");
-  if (before.outcomeKind === null || before.retrieved !== undefined) return refused("state");
+  if (before.finishedAt === null || before.retrieved !== undefined) return refused("state");
   return { ...changed(before, { ...before, retrieved: { at: now, via } }), changes: [] };
 }
 

@@ -281,8 +281,8 @@ export interface TaskCommands
    */
   release_key: { readonly id: string; readonly deleteBy?: number };
   /**
-   * The result of a task goes to its requestor, by the method or polling tool `via`. Refused as `state` for a task without a result, and if
-   * this is not the first time. Nothing else about the task changes but its version, and nobody is notified.
+   * The result of a task, or that it was cancelled, goes to its requestor, by the method or polling tool `via`. Refused as `state` before its end,
+   * and if this is not the first time. Nothing else about the task changes but its version, and nobody is notified.
    */
   retrieve: { readonly id: string; readonly via: string };
   /** The task may run, and is kept, until `until` (epoch ms; `null`: no end). Refused as `state` while it runs under a lost owner. */

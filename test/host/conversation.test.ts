@@ -1,6 +1,7 @@
 import { createTasks, HoldfastError } from "holdfast";
 import {
   connectAll,
+  type Conversation,
   type HostOptions,
   type HostServer,
   type InboxMessage,
@@ -10,7 +11,7 @@ import { memoryStore } from "holdfast/memory";
 import { sqliteStore } from "holdfast/sqlite";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { resultOf } from "../../src/host/for-models.ts";
+import { partsOf, resultOf } from "../../src/host/for-models.ts";
 import { folder } from "../cli/run-cli.ts";
 import { sourceOf, text } from "./source.ts";
 
@@ -98,6 +99,19 @@ test("an error without words is said to have none", () => {
   const { content, isError } = resultOf({ kind: "error", body: '{"code":0,"message":""}' });
   expect(isError).toBe(true);
   expect(content).toMatchObject([{ text: "The call failed, and the server does not say why." }]);
+});
+
+test("models get no file that is empty or of no type, which their providers refuse", () => {
+  const content: Parameters<typeof partsOf>[0]["content"] = [
+    { type: "image", mimeType: "image/png", data: "" },
+    { type: "audio", mimeType: "", data: "AAAA" },
+    { type: "resource", resource: { uri: "file:///notes.bin", blob: "" } },
+  ];
+  expect(partsOf({ content })).toEqual([
+    { type: "text", text: "[image/png, 0 bytes]" },
+    { type: "file", mediaType: "application/octet-stream", data: "AAAA" },
+    { type: "text", text: "[file:///notes.bin, 0 bytes]" },
+  ]);
 });
 
 test("a server that lists a tool twice, or one that another has, keeps no tool from being used", async () => {
@@ -504,6 +518,35 @@ test("a closed host says so of every call, and its inbox is over", async () => {
   await expect(chat.call("build__test", {})).rejects.toMatchObject(closed);
   await expect(chat.calls()).rejects.toMatchObject(closed);
   expect(await first(chat.inbox())).toBeUndefined();
+});
+
+test("a call that was cancelled is told of once, in this process and the next", async () => {
+  const file = join(await folder(), "host.db");
+  const slow = gate();
+  const start = async () =>
+    hostOf(
+      { build: sourceOf("build", { compile: slow.handler }) },
+      { tasks: createTasks({ store: sqliteStore(file), stopDeadlineMs: 0 }) },
+    );
+  const told = async (chat: Conversation): Promise<unknown[]> => {
+    const found: unknown[] = [];
+    for await (const { id, result } of chat.inbox({ untilEmpty: true })) found.push(id, result.isError);
+    return found;
+  };
+  const before = await start();
+  const chat = before.conversation("chat-1");
+  await chat.call("build__compile", {}, { id: "call-1", mode: "background" });
+  await chat.cancel("call-1");
+  await vi.waitUntil(async () => (await chat.results()).length === 1);
+  expect(await told(chat)).toEqual(["call-1", true]);
+  expect(await told(chat)).toEqual([]);
+  await before.close();
+
+  const after = (await start()).conversation("chat-1");
+  expect(await told(after)).toEqual([]);
+  expect(await after.call("build__compile", {}, { id: "call-1" })).toMatchObject({
+    result: { isError: true },
+  });
 });
 
 test("the questions that are open are known at once in the process after", async () => {

@@ -51,7 +51,7 @@ export function apply(model: Model, by: string, command: StoreCommand): ModelSte
     case "retrieve": {
       const old = model.tasks.get(command.id);
       if (old === undefined) return refuse(model, "unknown");
-      if (old.outcome === null || old.task.retrieved !== undefined) return refuse(model, "state");
+      if (old.task.finishedAt === null || old.task.retrieved !== undefined) return refuse(model, "state");
       const version = old.task.version + 1;
       const task = { ...old.task, retrieved: { at: command.now, via: command.via }, version };
       return unchanged(put(model, { ...old, task }), { ok: true, task });
