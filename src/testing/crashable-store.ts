@@ -82,10 +82,15 @@ export class CrashableStore {
 
   /** The store, or a part of it, while its owner lives. `own`: methods in place of those of the store. */
   #guarded<Part extends object>(part: Part, own: object = {}): Part {
+    const parts = new Map<object, object>();
     const memberOf = (name: string | symbol): unknown => {
       const from = Object.hasOwn(own, name) ? own : part;
       const member: unknown = leftOut.has(name) ? undefined : Reflect.get(from, name);
-      if (typeof member === "object" && member !== null) return this.#guarded(member);
+      if (typeof member === "object" && member !== null) {
+        const known = parts.get(member) ?? this.#guarded(member);
+        parts.set(member, known);
+        return known;
+      }
       if (typeof member !== "function") return member;
       const call = (...given: readonly unknown[]): unknown => Reflect.apply(member, from, given);
       if (name !== "subscribe") return (...given: readonly unknown[]) => this.#alive(() => call(...given));
