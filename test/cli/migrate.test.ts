@@ -60,7 +60,7 @@ it.each(["sqlite:tasks.db", "memory:", "tasks.db"])("says of %s that it is not m
     code: 2,
     stdout: "",
     stderr:
-      "holdfast: Only a Postgres database is migrated with this command: a SQLite file is migrated when a server opens it, and memory: needs no migration.\n",
+      "holdfast: Only a Postgres database is migrated with this command: a SQLite file is migrated when a server opens it, and memory: needs no migration.\nMore about this error:\n  holdfast docs store_url\n",
   });
 });
 
