@@ -66,7 +66,7 @@ const burst = 10;
 const pauseMs = 100;
 
 /** A call that is answered without a task. */
-export interface DirectCall {
+interface DirectCall {
   readonly clock: Clock;
   readonly tool: string;
   /** Undefined: its client wants no progress. */

@@ -13,16 +13,25 @@ import { StdioClient } from "../kit/stdio-client.ts";
 
 const requests = 12;
 
+interface Reads {
+  now: number;
+  most: number;
+  all: number;
+  /** Those that no memory was reserved for. */
+  unreserved: number;
+}
+
 /** A store that counts how many large outcomes it reads, and at a time. Each read takes some turns of the event loop. */
-function counting(): { store: TaskStore; reads: { now: number; most: number; all: number } } {
+function counting(): { store: TaskStore; reads: Reads } {
   const store = memoryStore();
-  const reads = { now: 0, most: 0, all: 0 };
+  const reads = { now: 0, most: 0, all: 0, unreserved: 0 };
   const read = store.snapshot.bind(store);
   const snapshot: typeof read = async (id, isVisible, reserve) => {
     let isLarge = false;
     const reserved = async (bytes: number): Promise<void> => {
       await reserve?.(bytes);
       isLarge = true;
+      if (reserve === undefined) reads.unreserved += 1;
       reads.now += 1;
       reads.most = Math.max(reads.most, reads.now);
       for (let turns = 0; turns < 5; turns++) await setImmediate();
@@ -55,6 +64,25 @@ it.each([
   expect(answers.filter((answer) => answer.includes('"result"'))).toHaveLength(requests);
   expect(reads.all).toBeGreaterThanOrEqual(requests);
   expect(reads.most).toBeLessThanOrEqual(4);
+});
+
+it("reserves the memory for a result that was waited for", async () => {
+  const { store, reads } = counting();
+  const end = Promise.withResolvers<void>();
+  const tools = (tasks: Tasks): void =>
+    void tasks.tool("later", {}, async () => {
+      await end.promise;
+      return text("x".repeat(256 * 1024));
+    });
+  const { http } = await serve({ tools, options: { store }, http: { anonymous: "shared" } });
+  const peer = await SessionClient.open(http.url);
+  const { result } = await peer.request("tools/call", { name: "later", arguments: {}, task: {} });
+  const { taskId } = (result as { task: { taskId: string } }).task;
+  const waiting = peer.request("tasks/result", { taskId });
+  await peer.request("tasks/get", { taskId });
+  end.resolve();
+  expect(await waiting).toHaveProperty("result");
+  expect([reads.all, reads.unreserved]).toEqual([1, 0]);
 });
 
 it("does not wait for the end of a task for a request that is cancelled while the store is asked whether it has ended", async () => {

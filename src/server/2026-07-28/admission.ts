@@ -166,9 +166,9 @@ export function missingForCall(
   return Object.keys(missing).length === 0 ? undefined : missingCapability(`Tool ${tool.name}`, missing);
 }
 
-/** The fault of a `tasks/*` message whose client did not declare the extension (X-095). */
+/** The fault of a `tasks/*` message whose client did not declare the extension (X-009, X-095). */
 export function missingForMethod(method: string, capabilities: Capabilities): HoldfastError | undefined {
-  return declaresTasks(capabilities) ? undefined : missingTasks(method);
+  return declaresTasks(capabilities) ? undefined : missingCapability(method, tasksCapability);
 }
 
 /** The fault of a listen request for tasks whose client did not declare the extension (X-087, A-28); logs and outputs need nothing. */
@@ -177,11 +177,6 @@ export function missingForListen(
   capabilities: Capabilities,
 ): HoldfastError | undefined {
   return taskIds === undefined ? undefined : missingForMethod("Listening to tasks", capabilities);
-}
-
-/** The fault of what can only be done for a client that declares the extension (X-009). */
-export function missingTasks(what: string): HoldfastError {
-  return missingCapability(what, tasksCapability);
 }
 
 /** The fault of a question that its client did not declare to take, else undefined (X-B-011). */

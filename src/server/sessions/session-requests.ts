@@ -68,7 +68,7 @@ import { isReplay } from "../streams.ts";
  *   `tasks/delete` is for tasks of SEP-1686 alone, and says so of another one.
  * - Which tasks these are depends on nothing but the generations that the session sees, its principal or else the session itself (A-39,
  *   A-43), and the generation of the task. Without a principal, no list has tasks of 2025-11-25: their id is the only key.
- * - A session sees the tasks of its revision's own generation. A request that uses the other one adds it (`used-generations.ts`), for itself
+ * - A session sees the tasks of its revision's own generation. A request that uses the other one adds it (`generationsUsedIn`), for itself
  *   and for all later requests of the session, in every process; so does a client that declares tasks as SEP-1686 does. Without a session,
  *   each request is judged alone.
  * - A task is shown in the form of the request: that of the generation which the request names, or else of the revision. A list has one
