@@ -52,8 +52,11 @@ export interface Forms {
   readonly among: (parameter: number) => string;
   /** Leaves out rows that another transaction has locked, and locks the others; SQLite has one writer anyway. */
   readonly locked: string;
-  /** All values of a column that an index begins with. Step by step: each step seeks the next one. */
-  readonly each: (column: string, from: string, where?: string) => string;
+  /**
+   * All values of a column that an index begins with. Step by step: each step seeks the next one. `first` is of the first alone: of two lower
+   * bounds, SQLite would seek by one and go through all up to the other.
+   */
+  readonly each: (column: string, from: string, where?: string, first?: string) => string;
 }
 
 export function formsOf(dialect: Dialect): Forms {
@@ -65,8 +68,8 @@ export function formsOf(dialect: Dialect): Forms {
     among: (parameter) =>
       either(`IN (SELECT value FROM json_each($${parameter}))`, `= ANY($${parameter}::text[])`),
     locked: either("", " FOR UPDATE SKIP LOCKED"),
-    each: (column, from, where = "true") => `WITH RECURSIVE named (${column}) AS (
-        SELECT (SELECT ${column} FROM ${from} WHERE ${where} ORDER BY ${column} LIMIT 1)
+    each: (column, from, where = "true", first = where) => `WITH RECURSIVE named (${column}) AS (
+        SELECT (SELECT ${column} FROM ${from} WHERE ${first} ORDER BY ${column} LIMIT 1)
         UNION ALL
         SELECT (SELECT next.${column} FROM ${from.replace(/^\S+/, "$& AS next")}
             WHERE ${where} AND next.${column} > named.${column} ORDER BY next.${column} LIMIT 1)

@@ -97,7 +97,7 @@ export function taskSql(names: Tables, dialect: Dialect) {
     piece: `SELECT ${pieceBody.list()} FROM ${piece} WHERE task_id = $1 AND key = $2 AND seq = $3`,
     /** The tasks behind one that have pieces, and whether they exist. */
     pieceOwners: `SELECT task_id, CASE WHEN EXISTS (SELECT 1 FROM ${task} WHERE id = task_id) THEN 1 ELSE 0 END
-      FROM (${each("task_id", piece, "task_id > $1")}) AS owners ${atMost(2)}`,
+      FROM (${each("task_id", piece, "true", "task_id > $1")}) AS owners ${atMost(2)}`,
     owned: newest("task_owner", `generation = $1 AND ${ofPrincipal("$2")}`, 2),
     ofScope: newest("task_scope", ofScope, 2),
     ownedOfScope: newest("task_scope", `${ofScope} AND ${ofPrincipal("$3")}`, 3),
