@@ -31,9 +31,9 @@ export const limits: Readonly<Record<string, string>> = {
   "postgres lives":
     "An enqueued job of graphile-worker is one row that is deleted. A task keeps its request, its attempts and its result, and its client is told of the end.",
   "postgres alone":
-    "Four commits, each after the one before: the task, the step's beginning, the step's end, the outcome. DBOS has three, in the process that awaits it: after a crash it runs a step again, as a tool does with `onCrash: \"resume\"` (`alone-resume`).",
+    "Four commits, each after the one before: the task, the step's beginning, the step's end, the outcome. DBOS has three, in the process that awaits it: after a crash it runs a step again, as tools with `onCrash: \"resume\"` do (`alone-resume`).",
   "postgres alone-resume":
-    "As many commits as DBOS has. The client is another one than who runs the task: it is told of each change, and reads the task.",
+    "As `alone`: the step's beginning is a commit here too, although a crash would not need it.",
   "postgres wal": "Rows and index entries of the task, its request, its journal and its outcome.",
 };
 

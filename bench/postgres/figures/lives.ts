@@ -88,10 +88,7 @@ function aloneAgainst(more: Pick<PostgresFigure, "name" | "title">, onCrash?: "r
 
 export const alone: readonly PostgresFigure[] = [
   aloneAgainst({ name: "alone", title: "a whole life of a task with one step, one at a time; mean" }),
-  aloneAgainst(
-    { name: "alone-resume", title: 'the same, of a tool with `onCrash: "resume"`, whose begin is no commit' },
-    "resume",
-  ),
+  aloneAgainst({ name: "alone-resume", title: 'the same, of a tool with `onCrash: "resume"`' }, "resume"),
 ];
 
 export const wal: PostgresFigure = {
