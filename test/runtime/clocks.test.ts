@@ -4,7 +4,6 @@ import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { ServerEvents } from "../../src/runtime/events/server-events.ts";
 import type { ServerEvent } from "../../src/runtime/events/server-event.ts";
 import { Registry } from "../../src/runtime/tool/registry.ts";
-import type { TaskStore } from "../../src/store/store.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { bodyOf, nobody, Process, text, type Handler, type Setup } from "./harness.ts";
@@ -306,10 +305,10 @@ class Skewed {
     const { machine: clock, store } = this;
     const registry = new Registry();
     for (const [name, handler] of Object.entries(tools)) registry.add(name, { ttlMs: 2 * hour }, handler);
-    const renew: TaskStore["renew"] = async () => ({ ...(await store.renew()), now: this.now() });
+    const renew = () => store.renew();
     const onError = (error: unknown): void => void this.events.push(error as ServerEvent);
     this.runtime = createRuntime({
-      store: Object.assign(Object.create(store) as TaskStore, { renew }),
+      store: { ...store, renew: async () => ({ ...(await renew()), now: this.now() }) },
       registry,
       clock,
       onError,

@@ -49,12 +49,12 @@ describe("processes on one store", () => {
     const clock = new FakeClock();
     const { store } = new CrashableStore();
     let [isTaken, rejoins] = [false, 0];
-    const renew: TaskStore["renew"] = async () => ({ ...(await store.renew()), held: !isTaken });
+    const renew = () => store.renew();
     const rejoin = async (): Promise<void> => {
       isTaken = false;
       if (++rejoins === 1) throw new HoldfastError("store_failed", "The connection broke.");
     };
-    const rejoining = Object.assign(Object.create(store) as TaskStore, { renew, rejoin });
+    const rejoining = { ...store, renew: async () => ({ ...(await renew()), held: !isTaken }), rejoin };
     const registry = new Registry();
     const runtime = createRuntime({ store: rejoining, registry, clock, onError: () => undefined });
     await runtime.start();
@@ -71,8 +71,7 @@ describe("processes on one store", () => {
     const clock = new FakeClock();
     const start = async (setup: Setup): Promise<Process> => {
       const store = new CrashableStore(undefined, database);
-      const sharing = Object.assign(Object.create(store.store) as TaskStore, { sharesLoad: true });
-      Object.assign(store, { store: sharing });
+      Object.assign(store.store, { sharesLoad: true });
       const process = new Process(setup, clock, store);
       await process.runtime.start();
       return process;
