@@ -45,7 +45,11 @@ export const pollingToolOptions = tableOf<PollingToolOptions>(DeclaredPollingToo
 
 class DeclaredTasksOptions extends DeclaredRuntimeOptions {
   /** Where tasks are stored: `sqliteStore("tasks.db")`, or `memoryStore()` for tasks that end with the process. */
-  readonly store: TaskStore = value('a store, such as sqliteStore("tasks.db")', isObject, { required: true });
+  readonly store: TaskStore = value(
+    'a store, such as sqliteStore("tasks.db")',
+    (given) => isObject(given) && "open" in (given as object),
+    { required: true, secret: true }, // may be a URL by mistake, which may have a password
+  );
   /**
    * Where the bytes of artifacts (`task.artifact`) are kept, such as `folderBlobs("files")`, or functions on a bucket. They are encrypted, and their keys
    * are in the store. All processes on the store need the same. Default: in the store.

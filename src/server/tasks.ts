@@ -8,7 +8,6 @@ import { inThisContext } from "../runtime/own-context.ts";
 import { StoreClock, systemClock, type Clock } from "../runtime/clock.ts";
 import { errorReporter } from "../runtime/error-reporter.ts";
 import { Registry } from "../runtime/tool/registry.ts";
-import { HoldfastError } from "../task/fault.ts";
 import type { HandlerModule, WorkerExport } from "../runtime/threads/worker-options.ts";
 import type { CheckedHandler, DurableTool, FitsTool, ToolConfig } from "../runtime/tool/tool.ts";
 import type { Returnable } from "../runtime/tool/handler-return.ts";
@@ -155,7 +154,7 @@ export interface OpenTasks {
 }
 
 export function openTasks(given: TasksOptions, testedBy: TestedBy): OpenTasks {
-  assertTasksOptions(given);
+  assertOptions("createTasks", given ?? {}, tasksOptions);
   const {
     store,
     onError: report,
@@ -248,18 +247,6 @@ function watchOf({
   if (loopBlockedMs === null) return undefined;
   const exitMs = onBlocked === "exit" ? Math.max(blockedExitMs, loopBlockedMs) : null;
   return { loopBlockedMs, exitMs, health: port === undefined ? null : { host, port } };
-}
-
-/** JavaScript callers can pass anything: says what is missing, and shows the right form. */
-function assertTasksOptions(given: unknown): void {
-  const { store } = (given ?? {}) as { store?: unknown };
-  if (typeof store !== "object" || store === null || !("open" in store)) {
-    throw new HoldfastError(
-      "configuration",
-      `createTasks needs a store${store === undefined ? "" : `, not ${typeof store}`}: createTasks({ store: sqliteStore("tasks.db") }).`,
-    );
-  }
-  assertOptions("createTasks", given, tasksOptions);
 }
 
 interface ObserversSetup {

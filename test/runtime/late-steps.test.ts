@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { TaskStore } from "../../src/store/store.ts";
 import type { TaskCommand } from "../../src/task/command.ts";
+import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { FakeClock, rest } from "../../src/testing/clocks.ts";
 import { CrashableStore } from "../../src/testing/crashable-store.ts";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
@@ -192,15 +193,24 @@ it("nothing of a handler that has returned tries a step again, or reports", asyn
   expect(await process.store.logs?.read(id, "log", 0, 10)).toEqual([]);
 });
 
-it("says what a step lacks that has no function", async () => {
-  const order: Handler = async (_, task) => {
-    try {
-      return text(await task.step("send mail", undefined as never));
-    } catch (error) {
-      return text(String(error));
-    }
-  };
+it.each<[string, (task: TaskContext) => Promise<unknown>, string]>([
+  [
+    "a step without a function",
+    async (task) => task.step("send mail", undefined as never),
+    'task.step needs a key and a function: task.step("query", () => …).',
+  ],
+  [
+    "a step with its options last",
+    async (task) => task.step("send mail", ...([() => "sent", { retries: 3 }] as unknown as [() => string])),
+    'task.step takes its options before its function: task.step("query", { retries: 3 }, () => …).',
+  ],
+  [
+    "a sleep without a key",
+    async (task) => task.sleep(...([1_000] as unknown as ["pause", number])),
+    'task.sleep needs a key and a length of time, or a date: task.sleep("pause", "15m").',
+  ],
+])("says the right form of %s", async (_what, act, said) => {
+  const order: Handler = async (_, task) => text(await act(task).then(() => "no error", String));
   const process = await Process.started({ tools: { order } });
-  const said = 'TypeError: task.step needs a key and a function: task.step("query", () => …).';
-  expect(bodyOf(await process.ended(await process.callId("order")))).toEqual(text(said));
+  expect(bodyOf(await process.ended(await process.callId("order")))).toEqual(text(`TypeError: ${said}`));
 });

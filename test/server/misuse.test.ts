@@ -32,9 +32,23 @@ async function messageOf(act: () => unknown): Promise<string> {
 }
 
 it.each<[string, () => unknown, ...string[]]>([
-  ["no options", () => createTasks(misuse(undefined)), "needs a store", "createTasks({ store: sqliteStore("],
-  ["no store", () => createTasks(misuse({})), "needs a store", "createTasks({ store: sqliteStore("],
-  ["a path for a store", () => createTasks(misuse({ store: "tasks.db" })), "needs a store, not string"],
+  [
+    "no options",
+    () => createTasks(misuse(undefined)),
+    'needs store: a store, such as sqliteStore("tasks.db")',
+  ],
+  ["no store", () => createTasks(misuse({})), 'needs store: a store, such as sqliteStore("tasks.db")'],
+  ["a typo in store", () => createTasks(misuse({ stroe: memoryStore() })), "Did you mean store?"],
+  [
+    "a path for a store",
+    () => createTasks(misuse({ store: "tasks.db" })),
+    'such as sqliteStore("tasks.db").',
+  ],
+  [
+    "a store that was not made",
+    () => createTasks(misuse({ store: sqliteStore })),
+    "must be a store, such as",
+  ],
   ["ttl", () => tasksWith({ ttl: 5 }), 'createTasks has no option "ttl"', "Did you mean ttlMs?"],
   ["a typo", () => tasksWith({ maxBodyByte: 5 }), '"maxBodyByte"', "Did you mean maxBodyBytes?"],
   ["another word", () => tasksWith({ colour: 5 }), 'createTasks has no option "colour".'],
@@ -67,6 +81,7 @@ it.each<[string, () => unknown, ...string[]]>([
     () => someTasks().tool("t", misuse(handler), misuse(undefined)),
     "where its options belong",
   ],
+  ["a JSON Schema", () => toolWith({ inputSchema: { type: "object" } }), "fromJsonSchema({ … }) of the SDK"],
   ["no name", () => someTasks().tool(misuse({}), misuse(handler), misuse(undefined)), "A tool needs a name"],
   [
     "a name that no task can have",
@@ -124,6 +139,11 @@ it.each<[string, () => unknown, ...string[]]>([
 ])("names the mistake and the right form: %s", async (_what, act, ...parts) => {
   const message = await messageOf(act);
   for (const part of parts) expect(message).toContain(part);
+});
+
+it("does not print what is given for a store, which may have a password in it", async () => {
+  const message = await messageOf(() => createTasks(misuse({ store: "postgres://ann:hunter2@db/tasks" })));
+  expect(message).not.toContain("hunter2");
 });
 
 it("says that tasks which only work take no requests", () => {

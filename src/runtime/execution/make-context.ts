@@ -19,6 +19,7 @@ import {
   progressOf,
   statusOf,
 } from "./handler-updates.ts";
+import type { TimeSpan } from "../../task/time.ts";
 import { elicit } from "../questions/form.ts";
 import { decodeValue } from "../stored-values.ts";
 import { runLoop, runPoll } from "./loop.ts";
@@ -125,6 +126,10 @@ export function makeContext(attempt: Attempt, prepared: string | null): TaskCont
     const [options, fn] = typeof second === "function" ? [{}, second] : [second, third as StepFn<unknown>];
     if (typeof fn !== "function")
       throw new TypeError('task.step needs a key and a function: task.step("query", () => …).');
+    if (fn === second && third !== undefined)
+      throw new TypeError(
+        'task.step takes its options before its function: task.step("query", { retries: 3 }, () => …).',
+      );
     const read = readStepOptions(options);
     return entry(key, () => runStep(attempt, key, read, fn));
   }
@@ -175,7 +180,11 @@ export function makeContext(attempt: Attempt, prepared: string | null): TaskCont
         attempt.eventUrl({ taskId: run.setup.taskId, key: run.keys.stored(key), name });
       return withUrl(value, url) as EventWait<never>;
     },
-    sleep: (key, time) => entry(key, () => attempt.sleep(key, time)),
+    sleep: (key, time?: TimeSpan | Date) => {
+      if (time !== undefined) return entry(key, () => attempt.sleep(key, time));
+      const problem = 'task.sleep needs a key and a length of time, or a date: task.sleep("pause", "15m").';
+      return handled(Promise.reject(new TypeError(problem)));
+    },
     status: (text) => update({ statusMessage: statusOf(text, maxStatusBytes) }),
     progress: (progress, total, message) => {
       const report = progressOf(progress, total, message, maxStatusBytes);

@@ -75,7 +75,7 @@ async function elicitBy(
 ): Promise<unknown> {
   const given: Readonly<Record<string, unknown>> = { ...params }; // from JavaScript, anything
   if (typeof given["message"] !== "string") {
-    const problem = `The question "${key}" has no message: say what the user is asked.`;
+    const problem = `The question "${key}" has no message. Say what the user is asked: task.elicit("send", { message: "Send it?", requestedSchema: … }).`;
     throw new HoldfastError("configuration", problem);
   }
   const schema = given["requestedSchema"];

@@ -187,7 +187,7 @@ class DeclaredToolOptions extends DeclaredDurableToolOptions {
 export interface ToolOptions extends DeclaredToolOptions {}
 
 const schemaOrFields =
-  "a Standard Schema, such as z.object({ … }), or its fields, such as { month: z.string() }";
+  "a Standard Schema, such as z.object({ … }) or fromJsonSchema({ … }) of the SDK, or its fields, such as { month: z.string() }";
 
 /** What else a tool has, with types that depend on its schemas. */
 class AllToolOptions extends DeclaredToolOptions {
