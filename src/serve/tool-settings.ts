@@ -84,28 +84,22 @@ export interface ToolSettings {
   readonly plainDeadlineMs?: TimeSpan | undefined;
 }
 
-/** Those that `tasks.tool` takes as they are. */
-const passedOn = [
-  "title",
-  "description",
-  "annotations",
-  "limit",
-  "concurrency",
-  "priority",
-  "ttlMs",
-  "maxRunMs",
-  "plainDeadlineMs",
-] as const;
+const readHere = ["inputSchema", "outputSchema", "approval"] as const;
 
-/** The tool for clients, and its arguments. */
-export function described(settings: ToolSettings): {
+/** The tool for clients, and its arguments. All but `own`, which say what its calls do, goes to `tasks.tool`, which refuses what it does not know. */
+export function described(
+  settings: ToolSettings,
+  own: readonly string[],
+): {
   readonly config: SourceTool["config"];
   readonly input: ToolInput;
 } {
   const { inputSchema, outputSchema } = settings;
   const input = toolInput(inputSchema);
+  const notPassedOn: readonly string[] = [...readHere, ...own];
+  const passedOn = Object.keys(settings).filter((name) => !notPassedOn.includes(name));
   const config = {
-    ...definedOf(settings, passedOn),
+    ...definedOf(settings, passedOn as Exclude<keyof ToolSettings, (typeof readHere)[number]>[]),
     inputSchema: input.schema,
     ...(outputSchema && {
       outputSchema: fromJsonSchema({ type: "object", ...outputSchema } as Parameters<

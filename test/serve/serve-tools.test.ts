@@ -1,6 +1,8 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import { testTasks } from "holdfast/testing";
 import { expect, it } from "vitest";
+import { command, type CommandOptions } from "../../src/serve/command/command.ts";
+import { http, type HttpOptions } from "../../src/serve/http/http.ts";
 import { serveTools, type ServedTools } from "../../src/serve/serve-tools.ts";
 import type { SourceHost, SourceTool, ToolSource } from "../../src/serve/source.ts";
 
@@ -53,6 +55,13 @@ it("serves the tools of its sources as durable tools, and follows their changes"
   two.host?.setTools([kept, tool("b", "changed"), tool("d", "new")]);
   expect(names()?.toSorted()).toEqual(["a", "b", "c", "d"]);
   expect(await t.call("b")).toMatchObject(said("changed"));
+});
+
+it.each([
+  ["command", () => command("tool", { run: ["true"], timoutMs: 5 } as CommandOptions)],
+  ["http", () => http("tool", { url: "http://127.0.0.1:1/", timoutMs: 5 } as HttpOptions)],
+])("refuses a setting of a tool of %s that nothing knows", async (_, source) => {
+  await expect(serving(source())).rejects.toThrow(/timoutMs/);
 });
 
 it("leaves out a tool whose name another source has taken meanwhile, and says whose", async () => {

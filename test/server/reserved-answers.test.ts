@@ -4,7 +4,8 @@ import { McpServer } from "@modelcontextprotocol/server";
 import { createTasks, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
 import { serveStdio } from "holdfast/stdio";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { withTask } from "../../src/generation/sep-1686.ts";
 import type { TaskStore } from "../../src/store/store.ts";
 import { text } from "../kit/messages.ts";
 import { serve } from "../kit/server.ts";
@@ -66,24 +67,33 @@ it.each([
   expect(reads.most).toBeLessThanOrEqual(4);
 });
 
-it("reserves the memory for a result that was waited for", async () => {
-  const { store, reads } = counting();
-  const end = Promise.withResolvers<void>();
-  const tools = (tasks: Tasks): void =>
-    void tasks.tool("later", {}, async () => {
-      await end.promise;
-      return text("x".repeat(256 * 1024));
-    });
-  const { http } = await serve({ tools, options: { store }, http: { anonymous: "shared" } });
-  const peer = await SessionClient.open(http.url);
-  const { result } = await peer.request("tools/call", { name: "later", arguments: {}, task: {} });
-  const { taskId } = (result as { task: { taskId: string } }).task;
-  const waiting = peer.request("tasks/result", { taskId });
-  await peer.request("tasks/get", { taskId });
-  end.resolve();
-  expect(await waiting).toHaveProperty("result");
-  expect([reads.all, reads.unreserved]).toEqual([1, 0]);
-});
+it.each(["2025-11-25", "sep-1686"])(
+  "reserves the memory for a result that was waited for in the form of %s",
+  async (form) => {
+    const { store, reads } = counting();
+    const end = Promise.withResolvers<void>();
+    const tools = (tasks: Tasks): void =>
+      void tasks.tool("later", {}, async () => {
+        await end.promise;
+        return text("x".repeat(256 * 1024));
+      });
+    const { http } = await serve({ tools, options: { store }, http: { anonymous: "shared" } });
+    const peer = await SessionClient.open(http.url);
+    const call = { name: "later", arguments: {} };
+    let taskId = "mine";
+    let waiting: Promise<unknown>;
+    if (form === "sep-1686") waiting = peer.request("tools/call", withTask(call, { taskId }));
+    else {
+      const { result } = await peer.request("tools/call", { ...call, task: {} });
+      ({ taskId } = (result as { task: { taskId: string } }).task);
+      waiting = peer.request("tasks/result", { taskId });
+    }
+    await vi.waitUntil(async () => "result" in (await peer.request("tasks/get", { taskId })));
+    end.resolve();
+    expect(await waiting).toHaveProperty("result");
+    expect([reads.all, reads.unreserved]).toEqual([1, 0]);
+  },
+);
 
 it("does not wait for the end of a task for a request that is cancelled while the store is asked whether it has ended", async () => {
   const store = memoryStore();

@@ -22,7 +22,7 @@ class ReportsServer extends McpServer {
   }
 }
 
-async function piped(): Promise<{
+async function piped(encoding?: BufferEncoding): Promise<{
   pipe: StdioClient;
   server: StdioServer;
   errors: unknown[];
@@ -33,6 +33,7 @@ async function piped(): Promise<{
   const tasks = createTasks({ store: memoryStore(), stopDeadlineMs: 100, onError });
   tasks.tool("report", {}, () => text("report"));
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  if (encoding !== undefined) stdin.setEncoding(encoding);
   const server = await serveStdio(
     tasks.server(() => new ReportsServer(closed)),
     { stdin, stdout },
@@ -55,6 +56,13 @@ it.each([
   expect(await pipe.next()).toMatchObject({ id: 1, result: {} });
   await server.close();
   expect({ closed, errors }).toEqual({ closed: ["database"], errors: [] });
+});
+
+it("reads a stdin that gives texts, since something has set its encoding", async () => {
+  const { pipe, errors } = await piped("utf8");
+  pipe.send("\u00e9", "tools/list");
+  expect(await pipe.next()).toMatchObject({ id: "\u00e9", result: {} });
+  expect(errors).toEqual([]);
 });
 
 it("answers requests of ours with something in them that only the SDK can judge, as it judges them", async () => {

@@ -121,6 +121,8 @@ export interface CommandSettings extends Pick<ExecOptions, (typeof ofExec)[numbe
   readonly exitCodes?: Readonly<Record<string, string>>;
 }
 
+const ofCalls = [...ofExec, "run", "stdin", "cwd", "env", "output", "exitCodes"] as const;
+
 /** Options of `command`. */
 export interface CommandOptions extends ToolSettings, CommandSettings {}
 
@@ -160,8 +162,8 @@ class CommandCall {
   constructor(name: string, options: CommandOptions) {
     this.#name = name;
     const { run, stdin, env } = options;
-    this.#options = { ...definedOf(options, [...ofExec, "stdin", "cwd", "env", "output", "exitCodes"]), run };
-    const { config, input } = described(options);
+    this.#options = { ...definedOf(options, ofCalls), run };
+    const { config, input } = described(options, ofCalls);
     const what = `Tool "${name}"`;
     const names = [...input.names, "out"];
     if (input.names.includes("out"))

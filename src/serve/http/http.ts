@@ -50,6 +50,25 @@ export interface HttpSettings extends RequestTemplate {
   readonly allow?: readonly string[];
 }
 
+const ofCalls: readonly (keyof HttpSettings)[] = [
+  "url",
+  "method",
+  "query",
+  "headers",
+  "body",
+  "poll",
+  "done",
+  "failed",
+  "result",
+  "cancel",
+  "callback",
+  "idempotencyHeader",
+  "retries",
+  "timeoutMs",
+  "credentials",
+  "allow",
+];
+
 /** Options of `http`. */
 export interface HttpOptions extends ToolSettings, HttpSettings {}
 
@@ -96,7 +115,7 @@ class HttpCall {
     const { url, method, query, headers, body, poll, result, cancel, callback, allow } = options;
     this.#settings = options;
     this.#sender = new Sender(allow);
-    const { config, input } = described(options);
+    const { config, input } = described(options, ofCalls);
     const what = `Tool "${name}"`;
     const taken = input.names.find((each) => each === "job" || each === "callback");
     if (taken !== undefined)

@@ -262,7 +262,7 @@ async function answerAsTask(
 /** Answers a request with the outcome of its task when that has ended; rejects with the reason of the signal. */
 export async function answerAtEnd(
   created: TaskSnapshot,
-  { id, params, signal, trace }: ToolRequest,
+  { id, params, signal, trace, reserve }: ToolRequest,
   session: SepSession,
 ): Promise<Answer> {
   trace?.about(created.task.id);
@@ -278,7 +278,7 @@ export async function answerAtEnd(
     // If the stream of the request breaks, questions use another one of the connection.
     if (!signal.aborted) subscriptions.follow(created, requestor, { connection, progressToken: undefined });
     const over = AbortSignal.any([connection.closing, connection.lost(id, signal), failed.signal]);
-    const wait = { connection, request: id, signal: over, progressToken };
+    const wait = { connection, request: id, signal: over, progressToken, reserve };
     const finished = await subscriptions.finished(created.task.id, requestor, wait);
     signal.throwIfAborted();
     return requestAnswer(finished);

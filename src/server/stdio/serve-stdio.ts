@@ -109,8 +109,9 @@ class LineTransport extends StdioServerTransport {
     this.#refuse = refuse;
   }
 
-  override readonly _ondata = (chunk: Buffer): void => {
-    for (const line of this.#lines.add(chunk)) {
+  override readonly _ondata = (chunk: Buffer | string): void => {
+    // A stdin with an encoding gives texts.
+    for (const line of this.#lines.add(typeof chunk === "string" ? Buffer.from(chunk) : chunk)) {
       if (typeof line !== "string") this.#refuse(line.id, line.fault);
       else {
         const message = this.#read(line);
