@@ -74,6 +74,34 @@ describe("progress", () => {
     expect(await progressAfter(second, id, 1_000)).toEqual({ progress: 7 });
   });
 
+  it("is written that comes as the pause after the last one ends, however many turns later", async () => {
+    const begun = Promise.withResolvers<TaskContext>();
+    const tool: Handler = async (_, task) => {
+      begun.resolve(task);
+      await task.sleep("long", 3_600_000);
+      return text("done");
+    };
+    const process = await Process.started({ tools: { tool } });
+    const { clock } = process;
+    let onTimer = (): void => undefined;
+    const after = clock.after.bind(clock);
+    clock.after = (ms, run) => after(ms, () => (run(), onTimer()));
+    const id = await process.callId("tool");
+    const task = await begun.promise;
+    for (let turns = 0; turns < 10; turns++) {
+      onTimer = () => undefined;
+      await progressAfter(process, id, 1_000);
+      task.progress(2 * turns + 1);
+      expect(await progressAfter(process, id, 50)).toEqual({ progress: 2 * turns + 1 });
+      onTimer = () => {
+        let reported = Promise.resolve();
+        for (let turn = 0; turn < turns; turn++) reported = reported.then(() => undefined);
+        void reported.then(() => task.progress(2 * turns + 2));
+      };
+      expect(await progressAfter(process, id, 50), `${turns} turns`).toEqual({ progress: 2 * turns + 2 });
+    }
+  });
+
   it("of a run that became a task is the furthest that it reported before", async () => {
     const handler: Handler = async (_, task) => {
       for (const n of [1, 9, 4]) task.progress(n);

@@ -181,7 +181,7 @@ export class HandlerReports {
     this.#isWritten = true;
     this.#attempt.run.setup.lines.writeWith((lines, forget) => this.#append(lines, forget));
     this.#flushChanges();
-    this.#writeProgress();
+    void this.#writeProgress();
   }
 
   /** Resolves once these changes, or later ones that replace them, are committed. The handler need not await it. */
@@ -199,7 +199,7 @@ export class HandlerReports {
 
   progress(progress: Progress): void {
     this.#progress = furthest(this.#progress ?? null, progress);
-    this.#writeProgress();
+    void this.#writeProgress();
   }
 
   /** Begins to write the changes and the progress so far, so that a write started now comes after them. */
@@ -238,19 +238,16 @@ export class HandlerReports {
     this.#underWay.add(write);
   }
 
-  #writeProgress(): void {
+  /** Never rejects. Nobody waits for a report: when the attempt ends, or loses its task, the rest is dropped. */
+  async #writeProgress(): Promise<void> {
     if (this.#progresses || !this.#isWritten) return;
     this.#progresses = true;
-    // Nobody waits for a report: when the attempt ends, or loses its task, the rest is dropped.
-    void this.#writeAllProgress().finally(() => (this.#progresses = false));
-  }
-
-  async #writeAllProgress(): Promise<void> {
     const { timers, run } = this.#attempt;
     while (this.#progress !== undefined) {
       await this.#advance();
       await timers.pause(pauseMs, run.signal).catch(() => undefined);
     }
+    this.#progresses = false; // at once: a report of the next turn finds nobody who would write it
   }
 
   async #change({ ttlMs, ...given }: HandlerChanges): Promise<void> {
