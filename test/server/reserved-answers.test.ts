@@ -95,6 +95,28 @@ it.each(["2025-11-25", "sep-1686"])(
   },
 );
 
+it("keeps no memory for requests whose ids their client uses again, since they are not answered", async () => {
+  const { store, reads } = counting();
+  const end = Promise.withResolvers<void>();
+  const tools = (tasks: Tasks): void =>
+    void tasks.tool("later", {}, async () => {
+      await end.promise;
+      return text("x".repeat(256 * 1024));
+    });
+  const { http } = await serve({ tools, options: { store }, http: { anonymous: "shared" } });
+  const peer = await SessionClient.open(http.url);
+  const { result } = await peer.request("tools/call", { name: "later", arguments: {}, task: {} });
+  const { taskId } = (result as { task: { taskId: string } }).task;
+  for (let id = 100; id < 100 + requests; id++) {
+    await peer.post({ id, method: "tasks/result", params: { taskId } });
+    const again = await peer.post({ id, method: "tasks/get", params: { taskId } });
+    expect(await again.text()).toContain("working");
+  }
+  end.resolve();
+  await vi.waitUntil(() => reads.all >= requests);
+  expect(await peer.request("tasks/result", { taskId })).toHaveProperty("result");
+});
+
 it("does not wait for the end of a task for a request that is cancelled while the store is asked whether it has ended", async () => {
   const store = memoryStore();
   const get = store.get.bind(store);

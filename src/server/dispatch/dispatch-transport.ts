@@ -198,7 +198,7 @@ export class DispatchTransport implements Transport {
     Object.assign(wire, hears);
     this.#dispatcher.connected({
       send: (message, options) => wire.send(message, options),
-      afterAnswer: (request, action) => this.#afterAnswers.add(request, action),
+      afterAnswer: (request, action) => this.#afterAnswer(request, action),
     });
     await wire.start();
   }
@@ -267,7 +267,7 @@ export class DispatchTransport implements Transport {
       await Promise.resolve(); // a cancel in the same batch comes first
       if (signal.aborted) return undefined;
       const forward = (message: JSONRPCMessage): void => this.onmessage?.(message, extra);
-      const released = (release: () => void): void => this.#afterAnswers.add(id, release);
+      const released = (release: () => void): void => this.#afterAnswer(id, release);
       const reserve = memoryFor(controller, this.#dispatcher.reserve, released);
       const answer = await handle({ signal, forward, trace, reserve });
       return isOver() ? undefined : answer;
@@ -279,6 +279,12 @@ export class DispatchTransport implements Transport {
       this.#running.delete(controller);
       if (this.#open.get(id) === controller) this.#open.delete(id);
     }
+  }
+
+  /** A request whose id was used again, and answered since, is answered no more: nothing would ever end what waits for that. */
+  #afterAnswer(id: RequestId, action: (end: AnswerEnd) => void): void {
+    if (this.#open.has(id)) this.#afterAnswers.add(id, action);
+    else action("lost");
   }
 
   async #answer(id: RequestId, answered: Promise<Answer | undefined>): Promise<void> {
