@@ -86,19 +86,26 @@ export async function makeProgram(
   admin.allowExcessArguments().action(() => {
     const actions = [...adminActions(program)];
     const [, word] = admin.args;
-    if (word !== undefined) {
-      const meant = didYouMean(word, actions);
+    if (word === undefined)
       throw new UsageError(
-        `There is no command ${JSON.stringify(word)} of admin. ${meant}It has ${actions.join(", ")}.`,
+        `Give a store and then a command, such as holdfast admin tasks.db list. There are ${actions.join(", ")}.`,
       );
-    }
-    throw new UsageError(`Give a command after the store: ${actions.join(", ")}.`);
+    const meant = didYouMean(clientWords.get(word) ?? word, actions);
+    throw new UsageError(
+      `There is no command ${JSON.stringify(word)} of admin. ${meant || `There are ${actions.join(", ")}.`}`.trimEnd(),
+    );
   });
   const isAdmin = words.some((word) => /\badmin\b/.test(word));
   if (isAdmin) (await import("./command/admin/operation-commands.ts")).addAdminCommands(admin, context, end);
   layOutHelp(program, stdout.isTTY ? stdout.columns : undefined);
   return program;
 }
+
+/** What clients' commands are called among those of `admin`. */
+const clientWords: ReadonlyMap<string, string> = new Map([
+  ["ls", "list"],
+  ["get", "show"],
+]);
 
 /** The names of the commands of `admin`, which come after a store. */
 export function adminActions(program: Command): ReadonlySet<string> {

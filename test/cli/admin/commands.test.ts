@@ -270,10 +270,10 @@ it("refuses what cannot be, and says why", async () => {
   );
   expect(await refused("answer", asking, "--accept", "copies=many")).toContain("copies must be an integer");
   expect(await refused()).toMatch(
-    /Give a command after the store: sessions, incidents, failures, list, show,/,
+    /Give a store and then a command, such as holdfast admin tasks.db list. There are sessions, incidents,/,
   );
-  expect(await refused("lst")).toContain(
-    'There is no command "lst" of admin. Did you mean "list"? It has sessions,',
-  );
+  for (const word of ["lst", "ls"])
+    expect(await refused(word)).toContain(`There is no command "${word}" of admin. Did you mean "list"?\n`);
+  expect(await refused("xyzzy")).toContain('There is no command "xyzzy" of admin. There are sessions,');
   expect(await refused("list", "x")).toContain("too many arguments");
 });
