@@ -100,6 +100,17 @@ it("says what the SDK says of a request that is none [B-063 B-115]", async () =>
   expect((await peer.initialize()).status).toBe(400);
 });
 
+it("tells a browser what it has opened", async () => {
+  const { http } = await own();
+  const open = (accept: string): Promise<Response> => fetch(http.url, { headers: { accept } });
+  const seen = await open("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
+  expect([seen.status, await seen.text()]).toEqual([
+    406,
+    expect.stringContaining("give it to an MCP client"),
+  ]);
+  expect((await open("text/event-stream")).status).toBe(400);
+});
+
 it("serves a batch where the SDK does", async () => {
   const { http } = await own();
   const peer = await SessionClient.open(http.url, { version: "2025-03-26" });

@@ -15,7 +15,12 @@ export function sessionsUnreadable(begun = false): Response {
   return refuse(503, message, { "Retry-After": retryAfterSeconds }, -32000, unanswered(begun));
 }
 
-export function sessionMissing(): Response {
+/** `accept` tells a person who opens the address in a browser. */
+export function sessionMissing(accept: string | null = null): Response {
+  if (accept?.includes("text/html") === true)
+    return notAcceptable(
+      "This is the address of an MCP server, which browsers cannot show: give it to an MCP client",
+    );
   return refusal(400, -32000, "Bad Request: Mcp-Session-Id header is required");
 }
 

@@ -136,7 +136,7 @@ export class Sessions implements EarlierRevisions {
       const session = this.find(id, owner.principal) ?? (await this.#restored(id, incoming));
       return session instanceof Session ? session.fetch(incoming) : session();
     }
-    if (request.method !== "POST") return sessionMissing();
+    if (request.method !== "POST") return sessionMissing(request.headers.get("accept"));
     const handshake = readHandshake(request, body);
     return handshake instanceof Response ? handshake : this.#open(incoming);
   }
