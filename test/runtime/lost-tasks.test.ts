@@ -30,7 +30,10 @@ describe("a cancel", () => {
     async (call) => {
       const reasons: unknown[] = [];
       const config = { onCrash: "resume" as const };
-      const hangs: Handler = async (_, task) => task.step("s", () => never);
+      const hangs: Handler = async (_, task) => {
+        await task.step("s", () => undefined);
+        return task.step("t", () => never);
+      };
       const first = await Process.started({ tools: { waits: { config, handler: hangs } } });
       const id = await first.callId("waits");
       await first.until(id, ({ task }) => task.journalled);

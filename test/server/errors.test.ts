@@ -1,6 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/server";
 import { HoldfastError, type Tasks } from "holdfast";
 import { memoryStore } from "holdfast/memory";
+import type { CommandResult, TaskCommand, TaskStore } from "holdfast/store";
 import { expect, it } from "vitest";
 import * as z from "zod";
 import { tasksExtension, text, withoutTasks } from "../kit/messages.ts";
@@ -16,6 +17,14 @@ function tools(tasks: Tasks): void {
         .action,
     ),
   );
+}
+
+/** What the server writes by itself goes on. */
+function refuseCreates(store: TaskStore, fault: Error): void {
+  const write = store.write.bind(store) as (command: TaskCommand) => Promise<CommandResult>;
+  const refusing = (command: TaskCommand): Promise<CommandResult> =>
+    command.type === "create" ? Promise.reject(fault) : write(command);
+  store.write = refusing as typeof store.write;
 }
 
 const methods = ["tasks/get", "tasks/update", "tasks/cancel"] as const;
@@ -136,7 +145,7 @@ it("says no more than that it is an internal error when the store fails, and rep
   const { http, errors } = await serve({ tools, options: { store } });
   const peer = new StatelessClient(http.url);
   const fault = new Error("disk /secret/path is full");
-  store.write = () => Promise.reject(fault);
+  refuseCreates(store, fault);
   store.snapshot = () => Promise.reject(fault);
   const created = await peer.call("shout", { word: "a" });
   const got = await peer.send("tasks/get", { taskId: "a" });
@@ -156,7 +165,7 @@ it.each([
   };
   const { http, errors } = await serve({ tools: withLate, options: { store } });
   const fault = new HoldfastError("store_failed", "Nothing was written: process 7 holds /secret/tasks.db.");
-  store.write = () => Promise.reject(fault);
+  refuseCreates(store, fault);
   const { error } = await new StatelessClient(http.url).call(tool, { word: "a" });
   const message = "The task store is not answering. Try again later.";
   expect(error).toEqual({ code: -32603, message });
