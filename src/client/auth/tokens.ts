@@ -64,9 +64,13 @@ export function withTokens(known: Known, tokens: OAuthTokens, now: number): Logi
   };
 }
 
-/** Throws for a token of another type: how requests prove that it is theirs is unknown here, and sent plainly it would be given away. */
-function assertBearer({ token_type: type }: OAuthTokens): void {
-  if (type === undefined || type.toLowerCase() === "bearer") return;
+/**
+ * Throws for a token of another type: how requests prove that it is theirs is unknown here, and sent plainly it would be given away. Those of a
+ * provider that `proves` (DPoP) may be bound to its key.
+ */
+function assertBearer({ token_type: type }: OAuthTokens, proves = false): void {
+  const named = type?.toLowerCase();
+  if (named === undefined || named === "bearer" || (proves && named === "dpop")) return;
   const message = `The authorization server gave a token of type ${JSON.stringify(type.slice(0, 100))}. Only tokens of type "Bearer" can be used: configure it to give such tokens to this client.`;
   throw new TaskClientError("unauthorized", message);
 }
@@ -252,7 +256,7 @@ export class ProviderTokens implements TokenSource {
 
   async token(): Promise<string | undefined> {
     const tokens = await this.#provider.tokens();
-    if (tokens !== undefined) assertBearer(tokens);
+    if (tokens !== undefined) assertBearer(tokens, this.#provider.dpop !== undefined);
     return tokens?.access_token;
   }
 
