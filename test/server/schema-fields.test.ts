@@ -102,7 +102,8 @@ it("says of fields that are none what is wrong", () => {
   const tasks = createTasks({ store: memoryStore() });
   const add = (inputSchema: object) => () =>
     tasks.tool("report", { inputSchema: inputSchema as typeof fields }, () => text("never run"));
-  const form = "a Standard Schema, such as z.object({ … }), or its fields, such as { month: z.string() }";
+  const form =
+    "a Standard Schema, such as z.object({ … }) or fromJsonSchema({ … }) of the SDK, or its fields, such as { month: z.string() }";
   for (const [given, told] of [
     [{ type: "object" }, `Tool "report": inputSchema must be ${form}, not an object.`],
     [{ month: z.string(), type: "string" }, `inputSchema must be ${form}`],
