@@ -177,7 +177,7 @@ export const faults: Readonly<Record<FaultCode, ErrorHelp>> = {
   input_failed: {
     meaning: "A question could not be asked, or was answered with an error.",
     cause: "The client did not declare that it can be asked, or it failed to show the question.",
-    cure: "Catch it, and go on without an answer.",
+    cure: "Catch it, and go on without an answer. Holdfast's client answers by its option `onInput`.",
   },
   handler_leaked: {
     meaning: "A handler keeps running although its task has ended, or its caller has left.",

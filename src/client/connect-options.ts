@@ -12,9 +12,11 @@ import {
   protocolVersions,
   type ProtocolVersion,
 } from "../generation/generations.ts";
+import { namesProblem, type OptionNames } from "../task/option-names.ts";
 import type { LoginStore } from "./auth/login.ts";
 import type { HandleStore } from "./handles/handle-store.ts";
 import type { ClientEvent, ClientTelemetry } from "./client-events.ts";
+import type { CallAndWaitOptions } from "./task-client.ts";
 import type { OnInput, OnInputError } from "./question/ask-user.ts";
 import type { TaskStore } from "../store/store.ts";
 import {
@@ -208,4 +210,27 @@ export function assertConnectOptions(given: ConnectOptions): void {
   if (generation === undefined || protocolVersion === undefined || protocolVersion === "earlier") return;
   if (!isSpokenIn(generation, protocolVersion))
     throw new RangeError(`Protocol ${protocolVersion} has no tasks of ${generation}.`);
+}
+
+/** Of both kinds of calls. The compiler finds names that are missing. */
+const callOptions: OptionNames<CallAndWaitOptions> = {
+  signal: true,
+  timeoutMs: true,
+  pollIntervalMs: true,
+  unreachableTimeoutMs: true,
+  onTrouble: true,
+  idempotencyKey: true,
+  sentAt: true,
+  ttlMs: true,
+  deleteAfterFetch: true,
+  onProgress: true,
+  onUpdate: true,
+  cancelOnAbort: true,
+  onTask: true,
+};
+
+/** Throws a RangeError for a name that no option of calls has, such as one of the SDK's own client. */
+export function assertCallOptions(what: string, given: object): void {
+  const problem = namesProblem(what, given, Object.keys(callOptions));
+  if (problem !== undefined) throw new RangeError(problem);
 }

@@ -1,3 +1,4 @@
+import { assertCallOptions } from "./connect-options.ts";
 import type {
   ReadResourceResult,
   CallToolResult,
@@ -143,6 +144,7 @@ export class ConnectedClient implements TaskClient {
     args: Readonly<Record<string, unknown>> = {},
     options: CallAndWaitOptions = {},
   ): Promise<CallToolResult> {
+    assertCallOptions("callTool", options);
     const limited = this.#limited(options);
     return this.#era.with(
       async (client) =>
@@ -156,6 +158,7 @@ export class ConnectedClient implements TaskClient {
     args: Readonly<Record<string, unknown>> = {},
     options: CallOptions = {},
   ): Promise<TaskHandle> {
+    assertCallOptions("startTool", options);
     const limited = this.#limited(options);
     return this.#era.with(
       async (client) =>

@@ -55,7 +55,11 @@ export class Lifecycle {
         "This store was closed and cannot be opened again. Create another one: sqliteStore(path) has the same tasks, memoryStore() starts empty.",
       );
     }
-    if (this.#state !== "new") throw new HoldfastError("configuration", "The store is already open.");
+    if (this.#state !== "new")
+      throw new HoldfastError(
+        "configuration",
+        "The store is already open. Give each createTasks a store of its own.",
+      );
     this.#state = "opening";
     const opening = this.#run(action);
     this.#opening = opening.catch(() => undefined);

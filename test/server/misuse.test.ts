@@ -146,6 +146,16 @@ it("does not print what is given for a store, which may have a password in it", 
   expect(message).not.toContain("hunter2");
 });
 
+it("names a mistyped option of a call", async () => {
+  const http = await serveHttp(taskServer(), { port: 0 });
+  const client = await connect(http.url);
+  const mistyped = misuse({ timeout: 5 });
+  for (const call of [() => client.callTool("t", {}, mistyped), () => client.startTool("t", {}, mistyped)])
+    expect(await messageOf(call)).toContain("Did you mean timeoutMs?");
+  await client.close();
+  await http.close();
+});
+
 it("says that tasks which only work take no requests", () => {
   const tasks = createTasks({ store: memoryStore(), roles: ["work"] });
   const serve = (): unknown => tasks.server(() => new McpServer({ name: "worker", version: "1" }));
