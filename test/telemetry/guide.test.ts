@@ -87,7 +87,7 @@ async function observed(): Promise<{ spans: RecordedSpans; metrics: CollectedMet
           author.registerPrompt("greet", {}, () => ({ messages: [] }));
           return author;
         }),
-        { authenticate: async ({ headers }) => headers.get("authorization") ?? undefined },
+        { port: 0, authenticate: async ({ headers }) => headers.get("authorization") ?? undefined },
       ).then((http) => {
         onTestFinished(() => http.close());
         return http;
