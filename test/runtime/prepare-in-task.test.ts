@@ -162,14 +162,9 @@ describe("prepare inside a task", () => {
     let runs = 0;
     const prepare = () => ++runs;
     const more = { onCrash: "resume" } as const;
-    let begun = false;
-    const hangs: Handler = () => {
-      begun = true;
-      return never;
-    };
-    const first = await Process.started(setup(prepare, hangs, more));
+    const first = await Process.started(setup(prepare, () => never, more));
     const id = await first.callId("tool", inTask);
-    await first.until(id, () => begun);
+    await first.until(id, ({ task }) => runs === 1 && !task.journalled);
     const second = await first.crash(setup(prepare, tell, more));
     expect(bodyOf(await second.ended(id))).toEqual(text("1"));
     expect(runs).toBe(1);

@@ -343,7 +343,7 @@ export class Run {
     }
     if (this.#task === undefined) return;
     this.#task.journal.begin(isNew);
-    if (!this.setup.runsAgain) await this.#task.mark(); // one that runs again anyway is marked by what it stores
+    await this.#task.mark();
   }
 
   /** Drops the handler here: what comes next is for the next run. */
