@@ -301,7 +301,7 @@ export function change(command: TaskChangeCommand, facts: Facts): Plan {
     case "answer_inputs":
       return { result: { ok: true, task, accepted: journal.map(({ key }) => key) }, ...effect };
     case "cancel": {
-      const released = before?.journalled === true && held !== true;
+      const released = before !== undefined && (before.journalled || before.attempt > 0) && held !== true;
       return { result: { ok: true, task, released }, ...effect };
     }
     default:

@@ -249,6 +249,7 @@ async function replayRecording(
   };
   const run = new ReplayedRun({
     ...ofTask(record, origin, tool, services),
+    runsAgain: false, // so that whatever begins first has to mark the task
     lines: new TaskLines({ limits: options }),
   });
   const call = {

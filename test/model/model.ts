@@ -253,11 +253,11 @@ function change(model: Model, by: string, command: ChangeCommand): ModelStep {
     ? old
     : changed(old, { ...done, now: command.now, task: { attempts, ...done.task } });
   const accepted = (done.entries ?? []).map(({ key }) => key);
-  const { journalled, token, owner } = old.task;
+  const { journalled, attempt, token, owner } = old.task;
   const hears = token !== null && owner !== null && (owner === by || isAlive(model, owner));
   const more = {
     ...(command.type === "answer_inputs" && { accepted }),
-    ...(command.type === "cancel" && { released: journalled && !hears }),
+    ...(command.type === "cancel" && { released: (journalled || attempt > 0) && !hears }),
   };
   const answer = { ok: true, task: next.task, ...more } as const;
   if (done.idle) return unchanged(model, answer);

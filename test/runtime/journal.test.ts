@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { bodyOf, Process, text, type Handler } from "./harness.ts";
+import type { BeforeCall } from "./watched-store.ts";
 
 const never = new Promise<never>(() => undefined);
 
@@ -24,6 +25,27 @@ it.each(["with a task", "without one"])(
 );
 
 describe("steps", () => {
+  it.each([
+    ["resume", ["create", "record_step", "record_step", "settle"]],
+    ["auto", ["create", "mark", "record_step", "record_step", "settle"]],
+  ] as const)(
+    "of a tool with onCrash %s are marked before they begin only where that decides",
+    async (onCrash, writes) => {
+      const written: string[] = [];
+      const before: BeforeCall = (call) => {
+        if (["create", "mark", "record_step", "settle"].includes(call)) written.push(call);
+      };
+      const handler: Handler = async (_, task) => {
+        await task.step("a", () => undefined);
+        await task.step("b", () => undefined);
+        return text("done");
+      };
+      const process = await Process.started({ tools: { work: { config: { onCrash }, handler } }, before });
+      await process.ended(await process.callId("work"));
+      expect(written).toEqual(writes);
+    },
+  );
+
   it("runs a committed step once, whatever happens after it", async () => {
     const runs: string[] = [];
     const tool =

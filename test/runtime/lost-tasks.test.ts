@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TaskContext } from "../../src/runtime/tool/task-context.ts";
 import { rest } from "../../src/testing/clocks.ts";
-import { bodyOf, Process, text, type Handler } from "./harness.ts";
+import { bodyOf, nobody, Process, text, type Handler } from "./harness.ts";
 import { Failing, Held, storeFailed, type StoreCall } from "./watched-store.ts";
 
 const hour = 3_600_000;
@@ -30,7 +30,10 @@ describe("a cancel", () => {
     async (call) => {
       const reasons: unknown[] = [];
       const config = { onCrash: "resume" as const };
-      const hangs: Handler = async (_, task) => task.step("s", () => never);
+      const hangs: Handler = async (_, task) => {
+        await task.step("s", () => undefined);
+        return task.step("t", () => never);
+      };
       const first = await Process.started({ tools: { waits: { config, handler: hangs } } });
       const id = await first.callId("waits");
       await first.until(id, ({ task }) => task.journalled);
@@ -44,6 +47,31 @@ describe("a cancel", () => {
       expect(reasons).toEqual(["AbortError"]);
     },
   );
+
+  it.each<[string, StoreCall | undefined, (process: Process, id: string) => Promise<unknown>]>([
+    ["that was requested before the crash", undefined, () => Promise.resolve()],
+    ["while it is queued", "claim", (process, id) => process.cancel(id)],
+    ["at once, while it is queued", "claim", (process, id) => process.runtime.cancelNow(id, nobody)],
+    ["at once, while it is read", "request", (process, id) => process.runtime.cancelNow(id, nobody)],
+  ])("%s reaches the handler whose first step may have begun something", async (_, call, cancel) => {
+    const reasons: unknown[] = [];
+    const config = { onCrash: "resume" as const };
+    const begun = Promise.withResolvers<void>();
+    const hangs: Handler = (_args, task) => task.step("s", () => (begun.resolve(), never));
+    const first = await Process.started({ tools: { waits: { config, handler: hangs } } });
+    const id = await first.callId("waits");
+    await begun.promise;
+    if (call === undefined) await first.cancel(id);
+    const tools = { waits: { config, handler: untilTold(reasons) } };
+    const held = call && new Held(call);
+    const second = await first.crash({ tools, ...(held && { before: held.before }) });
+    await held?.reached;
+    if (call === "claim") await second.until(id, ({ task }) => task.state === "queued");
+    await cancel(second, id);
+    held?.open();
+    expect((await second.ended(id)).task.state).toBe("cancelled");
+    await expect.poll(() => reasons).toEqual(["AbortError"]);
+  });
 
   it("after the grace ends the attempt's own attempts to write", async () => {
     const failing = new Failing("settle", Number.POSITIVE_INFINITY);

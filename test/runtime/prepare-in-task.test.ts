@@ -162,9 +162,14 @@ describe("prepare inside a task", () => {
     let runs = 0;
     const prepare = () => ++runs;
     const more = { onCrash: "resume" } as const;
-    const first = await Process.started(setup(prepare, () => never, more));
+    let begun = false;
+    const hangs: Handler = () => {
+      begun = true;
+      return never;
+    };
+    const first = await Process.started(setup(prepare, hangs, more));
     const id = await first.callId("tool", inTask);
-    await first.until(id, ({ task }) => runs === 1 && !task.journalled);
+    await first.until(id, () => begun);
     const second = await first.crash(setup(prepare, tell, more));
     expect(bodyOf(await second.ended(id))).toEqual(text("1"));
     expect(runs).toBe(1);

@@ -135,8 +135,8 @@ describe("after a crash", () => {
     await second.ended(id);
   });
 
-  it("cancels instead of running what was to be cancelled", async () => {
-    const tools = { again: { config: { onCrash: "resume" as const }, handler: hang } };
+  it("cancels instead of running what was to be cancelled and had begun no step", async () => {
+    const tools = { again: { config: { annotations: { idempotentHint: true } }, handler: hang } };
     const first = await Process.started({ tools });
     const id = await first.callId("again");
     await first.until(id, ({ task }) => task.state === "running");

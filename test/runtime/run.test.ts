@@ -28,6 +28,7 @@ const names = {
   limits: defaultSettings,
   maxBodyBytes: 1_000,
   inOwnContext: ownContext(),
+  runsAgain: false,
   lines: new TaskLines({ limits: defaultSettings }),
 };
 

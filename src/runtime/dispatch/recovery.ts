@@ -34,7 +34,7 @@ export function planClaimed(
   if (runs === undefined) return { do: "leave" };
   const isCancelled = task.cancelRequestedAt !== null;
   // Its handler runs with its signal aborted, so that it can stop what it started elsewhere.
-  if (isCancelled && !(task.journalled && mayRun(task, tool))) return { do: "cancel" };
+  if (isCancelled && !(mayHaveBegun(task, tool) && mayRun(task, tool))) return { do: "cancel" };
   if (blamedCrashes(task) >= maxCrashes) {
     return fail(
       `Gave up: the server crashed ${task.crashes} times in a row while this task was running, without any progress in between.`,
@@ -69,6 +69,14 @@ export function versionMissing(task: Pick<TaskRecord, "toolVersion">, { name, ve
 /** Why a task that cannot run again fails. */
 export function interrupted(tool: string): string {
   return `The server stopped while "${tool}" was running. The tool is not marked as safe to run again, so it was not run again. It may have done part of its work.`;
+}
+
+/**
+ * Whether an earlier attempt may have begun what its handler would have to stop. A tool that runs again in any case stores no mark before its
+ * first step.
+ */
+export function mayHaveBegun({ journalled, attempt }: TaskRecord, { onCrash }: Tool): boolean {
+  return journalled || (onCrash === "resume" && attempt > 1);
 }
 
 /** Whether the tool allows the task to run, possibly again. */

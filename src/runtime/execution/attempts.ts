@@ -4,6 +4,7 @@ import { errorOutcome, isTerminal } from "../../task/outcome.ts";
 import { endingOf } from "../../task/status-text.ts";
 import type { TaskRecord, TaskRequest } from "../../task/record.ts";
 import type { TaskHolder } from "../changed-tasks.ts";
+import { mayHaveBegun } from "../dispatch/recovery.ts";
 import type { Slots } from "../dispatch/slots.ts";
 import { type AttemptEvent, ofTask } from "../journal/run-life.ts";
 import { Run } from "../journal/run.ts";
@@ -104,7 +105,7 @@ export class Attempts implements TaskHolder, AttemptHost {
     if (this.#over.signal.aborted) return; // it was given back
     if (now?.token !== task.token) {
       this.#runNot(task.id); // it has ended meanwhile
-      if (now?.state === "cancelled" && now.journalled) this.#setup.onReleased(now);
+      if (now?.state === "cancelled" && mayHaveBegun(now, tool)) this.#setup.onReleased(now);
       return;
     }
     this.#loading.delete(task.id);

@@ -1,7 +1,7 @@
 import { HoldfastError, isUnreadable } from "../../task/fault.ts";
 import { type TaskRecord, versionOf } from "../../task/record.ts";
 import { ConcurrencyLimit } from "../concurrency-limit.ts";
-import { mayRun } from "../dispatch/recovery.ts";
+import { mayHaveBegun, mayRun } from "../dispatch/recovery.ts";
 import { ofTask } from "../journal/run-life.ts";
 import { Run } from "../journal/run.ts";
 import type { Services } from "../services.ts";
@@ -52,7 +52,7 @@ export class CancelledTasks {
     const current = services.registry.handlerOf(task);
     const tool = current && toolAtVersion(current, versionOf(task));
     if (tool === undefined || !services.options.roles.includes("work")) return;
-    if (!mayRun(task, tool)) return;
+    if (!mayHaveBegun(task, tool) || !mayRun(task, tool)) return;
     try {
       await this.#limit.run(() => this.#run(task, tool, { credentials: () => credentials, received }));
     } catch (error) {
@@ -130,11 +130,14 @@ export class Cancellation {
     const cancelBy = deadlineAfter(now, options.cancelGraceMs);
     const result = await store.write<"request_cancel">({ type: "request_cancel", now, id, cancelBy });
     if (!result.ok) return undefined;
-    const { state, journalled, sweepAt } = result.task;
-    // Of what has journalled nothing, there is nothing to run again for its handler's sake.
-    if (state === "queued" && !journalled) await this.#finish(id);
-    else this.#sweeper.consider(sweepAt);
-    return result.task;
+    const { task } = result;
+    const tool = this.#services.registry.handlerOf(task);
+    const next = { ...task, attempt: task.attempt + 1 };
+    const hasBegun = tool === undefined ? task.journalled : mayHaveBegun(next, tool);
+    // Of what has not begun, there is nothing to run again for its handler's sake.
+    if (task.state === "queued" && !hasBegun) await this.#finish(id);
+    else this.#sweeper.consider(task.sweepAt);
+    return task;
   }
 
   /** Resolves once the task has ended as cancelled, or with the refusal if it had ended before. */

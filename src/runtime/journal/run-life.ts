@@ -48,6 +48,8 @@ export interface RunSetup {
   readonly versions: RunVersions;
   readonly maxBodyBytes: number;
   readonly limits: ArtifactLimits;
+  /** Whether a later attempt may run whatever this one has begun. */
+  readonly runsAgain: boolean;
   readonly inOwnContext: OwnContext;
   /** The log and the output of its task, or of the run itself without a task. */
   readonly lines: TaskLines;
@@ -73,7 +75,7 @@ export function ofTask(
   const { maxBodyBytes } = options;
   const { timeoutMs: ms } = tool;
   const limit = timers === undefined || ms === undefined ? undefined : { ms, timers };
-  const ofTool = { versions, maxBodyBytes, limits: options, limit };
+  const ofTool = { versions, maxBodyBytes, limits: options, limit, runsAgain: tool.onCrash === "resume" };
   return { taskId: id, stepKeys, wireId, attempt, ...ofTool, inOwnContext };
 }
 

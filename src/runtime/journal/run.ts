@@ -343,7 +343,7 @@ export class Run {
     }
     if (this.#task === undefined) return;
     this.#task.journal.begin(isNew);
-    await this.#task.mark();
+    if (!this.setup.runsAgain) await this.#task.mark(); // one that runs again anyway is marked by what it stores
   }
 
   /** Drops the handler here: what comes next is for the next run. */
