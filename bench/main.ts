@@ -15,6 +15,7 @@ import { listen } from "./figures/listen.ts";
 import { lives, livesLog, livesTelemetry, livesTraced } from "./figures/lives.ts";
 import { parkedAnswer, parkedMemory, parkedStart } from "./figures/parked.ts";
 import { retainedCreate, retainedGet, retainedStart } from "./figures/retained.ts";
+import { garbageOfGet, garbageOfSession } from "./figures/profile.ts";
 import { tail } from "./figures/tail.ts";
 import { threads } from "./figures/threads.ts";
 import { tasksGet, tasksGetHono, tasksGetRunning, tasksGetSession } from "./figures/tasks-get.ts";
@@ -32,6 +33,8 @@ const ownFigures: readonly Figure[] = [
   livesTelemetry,
   livesTraced,
   tasksGetSession,
+  garbageOfGet,
+  garbageOfSession,
   listen,
   tail,
   threads,

@@ -81,8 +81,10 @@ export const machineText = (machine: Machine): string =>
 function remarks(rows: readonly Row[]): string[] {
   return rows.flatMap(({ figure, outcome }) => {
     if (outcome instanceof Error) return [`${figure.name} is void: ${outcome.message}`];
-    const { generatorLoad = 0, remark } = outcome;
+    const { generatorLoad = 0, remark, databaseUs } = outcome;
     const found = remark === undefined ? [] : [`${figure.name}: ${remark}.`];
+    if (databaseUs !== undefined)
+      found.push(`${figure.name}: each life cost Postgres ${whole.format(databaseUs)} µs of CPU time.`);
     if (generatorLoad < busyGenerator) return found;
     const percent = Math.round(generatorLoad * 100);
     return [

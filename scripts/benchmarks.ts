@@ -1,6 +1,7 @@
 // Makes docs/internals/benchmarks.md and its charts from what the benches kept in bench/results: npm run docs:bench
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { format, resolveConfig } from "prettier";
+import type { Measurement } from "../bench/figures/figure.ts";
 import { asMarkdown, type KeptBench, keptRows, machineText } from "../bench/report.ts";
 import { chart, type Line } from "../bench/scale/chart.ts";
 import type { MeasuredSystem, Peers } from "../bench/systems/main.ts";
@@ -33,7 +34,7 @@ export const limits: Readonly<Record<string, string>> = {
   "postgres alone":
     "Four commits, each after the one before: the task, the step's beginning, the step's end, the outcome. DBOS has three, in the process that awaits it: after a crash it runs a step again, as tools with `onCrash: \"resume\"` do (`alone-resume`).",
   "postgres alone-resume":
-    "As `alone`: the step's beginning is a commit here too, although a crash would not need it.",
+    "Three commits, as with DBOS, each after the one before. Its client also reads the task after each change, on the same two cores.",
   "postgres wal": "Rows and index entries of the task, its request, its journal and its outcome.",
 };
 
@@ -126,6 +127,57 @@ At most ${most.toFixed(2)} times the smallest. ${machineText(machine)}.${bends[n
 ${table([of, `CPU per ${per}, µs`, "ratio"], rows)}`;
 }
 
+const some = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 2 });
+
+/** What a large installation needs, calculated from what a life was measured to cost. */
+function onPaper({ figures }: KeptBench): string {
+  const [nodes, tasks, connections] = [50, 1e8, 10];
+  const figure = (name: string): Measurement => {
+    const found = figures.find((each) => each.name === name);
+    if (found === undefined || "void" in found) throw new Error(`${name} was not measured on Postgres.`);
+    return found;
+  };
+  const perSecond = tasks / 86_400;
+  const cores = (name: string): string =>
+    some.format((perSecond * (figure(name).databaseUs ?? Number.NaN)) / 1e6);
+  const most = (name: string): string => some.format(1e6 / (figure(name).databaseUs ?? Number.NaN));
+  const rows = [
+    [
+      "connections",
+      `${nodes} × (${connections} + 2) = ${nodes * (connections + 2)}, twice that in a rolling upgrade`,
+      "they do, at the 100 that Postgres allows by default: set `maxConnections: 4`, or use a pooler",
+    ],
+    [
+      "processor of Postgres",
+      `${cores("wal")} cores for tasks without steps that run where they were created, ${cores("apart")} if others run them`,
+      `at some ${most("wal")} and ${most("apart")} lives a second for each core`,
+    ],
+    [
+      "write-ahead log",
+      `${some.format((perSecond * figure("wal").measured) / 1_000)} MB/s, and as much to each standby`,
+      "the network of a distant standby",
+    ],
+    [
+      "retention",
+      `${some.format((tasks * figure("stored").measured) / 1e6)} GB with small results, and ${whole.format(perSecond)} deletions a second`,
+      "vacuum, if transactions of hours keep it from what was deleted",
+    ],
+    [
+      "locks",
+      "nodes do not wait for each other (`SKIP LOCKED`)",
+      "a tool with a `concurrency` of its own, whose tasks are claimed one after another",
+    ],
+    [
+      "one hot tenant",
+      "turns between callers keep the others going",
+      "its quota's row, which each of its calls writes",
+    ],
+  ];
+  return `Calculated from the figures above for ${nodes} nodes and 10⁸ tasks kept for a day, ${whole.format(perSecond)} lives a second. It has not been tried.
+
+${table(["what", "how much", "what breaks first"], rows)}`;
+}
+
 export async function renderBenchmarks(): Promise<{
   readonly page: string;
   readonly charts: ReadonlyMap<string, string>;
@@ -154,6 +206,10 @@ ${asMarkdown(server.machine, keptRows(server))}
 ## The store on Postgres
 
 ${asMarkdown(postgres.machine, keptRows(postgres))}
+
+### Past these machines, on paper
+
+${onPaper(postgres)}
 
 ## Beside other systems
 

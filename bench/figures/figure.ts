@@ -9,6 +9,8 @@ export interface Measurement {
   readonly cpuRatios?: readonly number[];
   /** The load generator's highest use of one core in a round. */
   readonly generatorLoad?: number;
+  /** Processor time of the database for each unit (µs). */
+  readonly databaseUs?: number;
   /** Another observation, for a line below the table. */
   readonly remark?: string;
 }
@@ -24,7 +26,7 @@ export interface Figure {
   readonly name: string;
   readonly title: string;
   readonly against: string;
-  readonly unit: "/s" | "ms" | "MiB" | "KB";
+  readonly unit: "/s" | "ms" | "MiB" | "KB" | "%";
   /** For the median ratio, that of processor time, or the measured value; left out if the figure has no goal. */
   readonly goal?:
     { readonly atLeast: number; readonly of?: "cpu" } | { readonly atMost: number; readonly of?: "measured" };

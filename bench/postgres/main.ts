@@ -8,7 +8,7 @@ import { benchOptions, runBench } from "../run-bench.ts";
 import { creates, createsBehindBacklog } from "./figures/creates.ts";
 import type { PostgresFigure } from "./figures/figure.ts";
 import { idle, idleApart } from "./figures/idle.ts";
-import { alone, lives, wal } from "./figures/lives.ts";
+import { alone, lives, retained, wal } from "./figures/lives.ts";
 import { apart, severalNodes } from "./figures/nodes.ts";
 import { push } from "./figures/push.ts";
 import type { Place } from "./place.ts";
@@ -19,6 +19,7 @@ const all: readonly PostgresFigure[] = [
   ...lives,
   ...alone,
   wal,
+  retained,
   severalNodes(2),
   severalNodes(4),
   apart,

@@ -19,7 +19,7 @@ it("measures each figure and leaves nothing behind", { timeout: 120_000 }, async
   });
   onTestFinished(() => void bench.kill());
   const { figures } = (await json(bench.stdout)) as { figures: { name: string; ratio?: number }[] };
-  expect(figures).toHaveLength(fullForm ? 29 : names.length);
+  expect(figures).toHaveLength(fullForm ? 32 : names.length);
   for (const figure of figures) expect(figure).toMatchObject({ ratio: expect.any(Number) as unknown });
   expect(await readdir(folder)).toEqual([]);
 });

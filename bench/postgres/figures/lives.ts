@@ -114,9 +114,47 @@ export const wal: PostgresFigure = {
         (ms) => written(peer, ms),
         effort,
       );
-      const each = median(cpu);
-      if (Number.isNaN(each)) return found;
-      return { ...found, remark: `each life cost Postgres ${Math.round(each)} µs of CPU time` };
+      const databaseUs = median(cpu);
+      return Number.isNaN(databaseUs) ? found : { ...found, databaseUs };
+    }),
+};
+
+/** Its tables and indexes, and how many tasks they hold, once what was deleted can be used again. */
+async function stored(
+  url: string,
+  schema: string,
+): Promise<{ readonly bytes: number; readonly tasks: number }> {
+  return withClient(url, async (client) => {
+    await client.query("vacuum");
+    const { rows } = await client.query<{ bytes: string; tasks: string }>(
+      `select sum(pg_total_relation_size(format('%I.%I', schemaname, tablename))) as bytes,
+        (select count(*) from ${schema}.task) as tasks
+        from pg_tables where schemaname = $1`,
+      [schema],
+    );
+    return { bytes: Number(rows[0]?.bytes), tasks: Number(rows[0]?.tasks) };
+  });
+}
+
+export const retained: PostgresFigure = {
+  name: "stored",
+  title: "what a task that has ended takes on disk, with its indexes and a small result",
+  against: "",
+  unit: "KB",
+  goal: { atMost: 1.5 },
+  measure: ({ place, effort }) =>
+    withSchemas(place, async (freshName) => {
+      const schema = freshName();
+      await using node = await NodeProcess.start({ url: place.url, schema });
+      await node.work(effort.warmUpMs);
+      const each: number[] = [];
+      for (let round = 0; round < effort.rounds; round++) {
+        const before = await stored(place.url, schema);
+        await node.work(effort.roundMs);
+        const after = await stored(place.url, schema);
+        each.push((after.bytes - before.bytes) / (after.tasks - before.tasks) / 1_000);
+      }
+      return { measured: median(each), ratios: each };
     }),
 };
 

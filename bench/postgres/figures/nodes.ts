@@ -50,10 +50,9 @@ async function measure({ place, effort }: PostgresRun, each: readonly Roles[]): 
       return perSecond;
     };
     const found = await compare(measured, async (ms) => (await one.work(ms)).perSecond, effort);
-    const cost = median(costs);
-    if (Number.isNaN(cost)) return found;
-    const share = Math.round(median(shares) * 100);
-    const remark = `each task cost Postgres ${Math.round(cost)} µs of CPU time, ${share}% of the total`;
-    return { ...found, remark };
+    const databaseUs = median(costs);
+    if (Number.isNaN(databaseUs)) return found;
+    const remark = `Postgres took ${Math.round(median(shares) * 100)}% of the processor time of all`;
+    return { ...found, databaseUs, remark };
   });
 }
