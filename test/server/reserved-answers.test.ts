@@ -67,18 +67,28 @@ it.each([
   expect(reads.most).toBeLessThanOrEqual(4);
 });
 
+/** A session with a tool whose calls have a large result once `end` is resolved. */
+async function endingLater(): Promise<{
+  readonly peer: SessionClient;
+  readonly reads: Reads;
+  readonly end: PromiseWithResolvers<void>;
+}> {
+  const { store, reads } = counting();
+  const end = Promise.withResolvers<void>();
+  const tools = (tasks: Tasks): void =>
+    void tasks.tool("later", {}, async () => {
+      await end.promise;
+      return text("x".repeat(256 * 1024));
+    });
+  const { http } = await serve({ tools, options: { store }, http: { anonymous: "shared" } });
+  const peer = await SessionClient.open(http.url);
+  return { peer, reads, end };
+}
+
 it.each(["2025-11-25", "sep-1686"])(
   "reserves the memory for a result that was waited for in the form of %s",
   async (form) => {
-    const { store, reads } = counting();
-    const end = Promise.withResolvers<void>();
-    const tools = (tasks: Tasks): void =>
-      void tasks.tool("later", {}, async () => {
-        await end.promise;
-        return text("x".repeat(256 * 1024));
-      });
-    const { http } = await serve({ tools, options: { store }, http: { anonymous: "shared" } });
-    const peer = await SessionClient.open(http.url);
+    const { peer, reads, end } = await endingLater();
     const call = { name: "later", arguments: {} };
     let taskId = "mine";
     let waiting: Promise<unknown>;
@@ -96,15 +106,7 @@ it.each(["2025-11-25", "sep-1686"])(
 );
 
 it("keeps no memory for requests whose ids their client uses again, since they are not answered", async () => {
-  const { store, reads } = counting();
-  const end = Promise.withResolvers<void>();
-  const tools = (tasks: Tasks): void =>
-    void tasks.tool("later", {}, async () => {
-      await end.promise;
-      return text("x".repeat(256 * 1024));
-    });
-  const { http } = await serve({ tools, options: { store }, http: { anonymous: "shared" } });
-  const peer = await SessionClient.open(http.url);
+  const { peer, reads, end } = await endingLater();
   const { result } = await peer.request("tools/call", { name: "later", arguments: {}, task: {} });
   const { taskId } = (result as { task: { taskId: string } }).task;
   for (let id = 100; id < 100 + requests; id++) {
